@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isLoginId, loginId } from './credential-store.ts'
 
-const parts = { serverUrl: 'https://a.test/mcp', resource: undefined, client: undefined, profile: 'default' }
+const parts = { serverUrl: 'https://a.test/mcp', profile: 'default' }
 
 it.each([
   'https://A.test/mcp',
@@ -21,17 +21,17 @@ it.each([
   { serverUrl: 'https://a.test/mcp?sign-in=1' },
   { serverUrl: 'https://a.test:444/mcp' },
   { resource: 'https://a.test' },
-  { client: 'c' },
+  { staticClient: { clientId: 'c' } },
   { profile: 'work' },
 ])('the id of a login differs with %o', (other) => {
   expect(loginId({ ...parts, ...other })).not.toBe(loginId(parts))
 })
 
 it('the id of a login keeps its parts apart', () => {
-  const first = loginId({ ...parts, resource: 'a', client: 'b' })
-  expect(loginId({ ...parts, resource: 'a","b', client: undefined })).not.toBe(first)
-  expect(loginId({ ...parts, resource: undefined, client: 'b' })).not.toBe(
-    loginId({ ...parts, resource: 'b', client: undefined }),
+  const first = loginId({ ...parts, resource: 'a', staticClient: { clientId: 'b' } })
+  expect(loginId({ ...parts, resource: 'a","b' })).not.toBe(first)
+  expect(loginId({ ...parts, resource: undefined, staticClient: { clientId: 'b' } })).not.toBe(
+    loginId({ ...parts, resource: 'b' }),
   )
 })
 

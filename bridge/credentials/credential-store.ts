@@ -96,16 +96,21 @@ export interface CredentialsConfig {
 }
 
 /**
- * Returns the id of one user's login at one server, the same for all spellings of its address. `client` and `resource` are
+ * Returns the id of one user's login at one server, the same for all spellings of its address. `staticClient` and `resource` are
  * the configured ones, undefined where the server decides.
  */
-export function loginId(parts: {
+export function loginId({
+  serverUrl,
+  resource,
+  staticClient,
+  profile,
+}: {
   serverUrl: string
-  resource: string | undefined
-  client: string | undefined
+  resource?: string | undefined
+  staticClient?: { clientId: string } | undefined
   profile: string
 }): LoginId {
-  const named = [address(parts.serverUrl), parts.resource ?? null, parts.client ?? null, parts.profile]
+  const named = [address(serverUrl), resource ?? null, staticClient?.clientId ?? null, profile]
   return createHash('sha256').update(JSON.stringify(named)).digest('hex')
 }
 

@@ -10,7 +10,6 @@ import {
   type ConnectionLogin,
   createConnectionLogin,
   isOpenedByItself,
-  loginIdOf,
   openConnectionLog,
 } from './connection-login.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
@@ -101,8 +100,13 @@ describe('the login of a connection', () => {
       '--static-oauth-client-info',
       '{"client_id":"c"}',
     ])
-    expect(loginIdOf(config)).toBe(
-      loginId({ serverUrl: url, resource: 'https://r.example', client: 'c', profile: 'work' }),
+    expect(loginId(config.oauth)).toBe(
+      loginId({
+        serverUrl: url,
+        resource: 'https://r.example',
+        staticClient: { clientId: 'c' },
+        profile: 'work',
+      }),
     )
   })
 })

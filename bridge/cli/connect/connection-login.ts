@@ -5,7 +5,7 @@ import { version } from '../../config/version.ts'
 import type { CommandInput } from '../command.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
-import { type LoginId, loginId } from '../../credentials/credential-store.ts'
+import { loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { Login } from '../../oauth/login/login.ts'
@@ -16,7 +16,7 @@ import { linkOf } from '../../sign-in/sign-in-attempt.ts'
 export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog | undefined> {
   if (!config.debug) return undefined
   const { createDebugLog } = await import('./debug-log.ts')
-  const path = join(config.credentials.home, 'logs', `${loginIdOf(config).slice(0, 16)}.log`)
+  const path = join(config.credentials.home, 'logs', `${loginId(config.oauth).slice(0, 16)}.log`)
   const log = createDebugLog(path, configuredSecrets(config))
   log.note(`drawbridge ${version}, Node ${process.versions.node}, ${process.platform}`)
   return log
@@ -38,12 +38,6 @@ export interface ConnectionLogin {
   summary: string
   /** Await before the process ends, so that no token in flight is lost. */
   settle(): Promise<void>
-}
-
-/** Returns the id of a configuration's login, also used for the memory of its server. */
-export function loginIdOf({ serverUrl, oauth }: Pick<BridgeConfig, 'serverUrl' | 'oauth'>): LoginId {
-  const client = oauth.staticClient?.clientId
-  return loginId({ serverUrl, resource: oauth.resource, client, profile: oauth.profile })
 }
 
 interface ConnectionLoginPorts extends LoginPorts {
@@ -87,7 +81,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
     made.tokens = login
     return login
   }
-  const record = join(config.credentials.home, 'credentials', 'records', `${loginIdOf(config)}.json`)
+  const record = join(config.credentials.home, 'credentials', 'records', `${loginId(config.oauth)}.json`)
   const isStored = existsSync(record)
   const shownElsewhere = new Set<string>()
   const made: ConnectionLogin = {

@@ -13,8 +13,8 @@ describe('the memory of a server', () => {
     notes.length = 0
   })
   const open = (at = home): ReturnType<typeof memoryOf> => {
-    const config = { serverUrl: 'https://a.example/mcp', oauth: { profile: 'default' } }
-    return memoryOf({ ...config, credentials: { home: at } } as BridgeConfig, (text) => notes.push(text))
+    const oauth = { serverUrl: 'https://a.example/mcp', profile: 'default' }
+    return memoryOf({ oauth, credentials: { home: at } } as BridgeConfig, (text) => notes.push(text))
   }
 
   it('the memory of a server is read back as it was written', () => {

@@ -3,8 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config-reader.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { CredentialError } from '../../credentials/credential-store.ts'
-import { loginIdOf } from '../connect/connection-login.ts'
+import { CredentialError, loginId } from '../../credentials/credential-store.ts'
 import { loginView } from '../../oauth/tokens/stored-tokens.ts'
 import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf, fill } from '../failure/failure-text.ts'
@@ -22,7 +21,7 @@ export type StoreFacts = Awaited<ReturnType<typeof readStore>> & {
 /** Reads the login. Writes, reads and removes a test item in the keychain. */
 export async function readStore(config: BridgeConfig, runtime: Runtime) {
   const { credentials } = config
-  const id = loginIdOf(config)
+  const id = loginId(config.oauth)
   const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([
     import('../../credentials/keychain/keychain.ts'),
     import('../../credentials/sealed-store.ts'),

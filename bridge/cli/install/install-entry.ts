@@ -64,12 +64,10 @@ const passedOn = new Set(['home'])
 export function entryToInstall(input: CommandInput, place: InstallPlace) {
   const { line, surroundings } = input
   const [serverUrl, port] = line.operands
-  // Refuses secrets before the check, which would describe them as other faults.
   const flags = settings.flatMap((setting) =>
     flagsOf(setting, line.flags[setting.field] ?? [], place.projectFolder),
   )
   const request = { ...place, environment: surroundings.environment }
-  if (serverUrl !== undefined) createLaunch({ ...request, serverUrl, flags })
   const read = settingsOf(input)
   const config = createBridgeConfig(read, surroundings)
   if (serverUrl === undefined) throw new ConfigError(['The URL of the server is missing.'])

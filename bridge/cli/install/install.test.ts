@@ -226,7 +226,7 @@ it('install lists the clients if none is named', async () => {
 
 it.each([
   [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'plain text'],
-  [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
+  [['cursor', 'https://u:s3cret@a.example/mcp'], 'user name or password'],
   [['cursor', url, '--header', 'X-A: b c'], 'blank'],
   [['atom', url], 'not a known client'],
 ])('install refuses %j', async (words, message) => {

@@ -6,11 +6,11 @@ import {
   type CredentialFault,
   type CredentialStore,
   type LoginId,
+  loginId,
   type StoredLogin,
 } from '../../credentials/credential-store.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
-import { loginIdOf } from '../connect/connection-login.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { describeError } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
@@ -35,7 +35,7 @@ export async function logout(input: CommandInput): Promise<ExitCode> {
   const store = createCredentialStore(credentialsOf(read), { runtime, announce: () => {} })
   const place = { store, read, input }
   const logins =
-    config === undefined ? await forgetAll(place) : [await forget(loginIdOf(config), place, config)]
+    config === undefined ? await forgetAll(place) : [await forget(loginId(config.oauth), place, config)]
   const ok = logins.every(({ kept }) => kept === null)
   printResult(input, { ok, logins }, () => {
     if (logins.length === 0) terminal.note('No login is stored.')

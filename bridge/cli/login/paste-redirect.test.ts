@@ -40,12 +40,13 @@ describe('a pasted address', () => {
       'http://127.0.0.1:4711/oauth/callback?error=access_denied',
       'http://127.0.0.1:4711/oauth/callback?error=access_denied',
     ],
+    [
+      'http://localhost:4712/other?code=a&iss=https%3A%2F%2Fas.example#x',
+      'http://127.0.0.1:4711/oauth/callback?code=a&iss=https%3A%2F%2Fas.example',
+    ],
+    ['https://evil.example/?code=a', 'http://127.0.0.1:4711/oauth/callback?code=a'],
     ['http://127.0.0.1:4711/oauth/callback', undefined],
-    ['http://127.0.0.1:4712/oauth/callback?code=a', undefined],
-    ['http://127.0.0.1:4711/other?code=a', undefined],
-    ['http://localhost:4711/oauth/callback?code=a', undefined],
-    ['https://as.example/?code=a', undefined],
-    ['http://me@127.0.0.1:4711/oauth/callback?code=a', undefined],
+    ['http://127.0.0.1:4711/oauth/callback?state=b', undefined],
     ['code', undefined],
   ])('the pasted address %s is requested as %s', async (pasted, called) => {
     expect(await calledFor(url, pasted)).toBe(called)

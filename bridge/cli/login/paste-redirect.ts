@@ -4,21 +4,15 @@ import type { Terminal } from '../terminal/output.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
- * Returns the address at which a browser on another computer ended, for a request from this process: the redirect URI of the
- * authorization request with the added query. Undefined for any other address, which must not be called.
+ * Returns the request for an address at which a browser on another computer ended: its query at the redirect URI of the authorization
+ * request, so that nothing else is called. Undefined for an address without a response.
  */
 function redirectOf(authorizationUrl: string, pasted: string): string | undefined {
-  const redirectUri = isUrl(authorizationUrl)
-    ? new URL(authorizationUrl).searchParams.get('redirect_uri')
-    : null
-  const text = pasted.trim()
-  if (redirectUri === null || !isUrl(text) || !isUrl(redirectUri)) return undefined
-  const [expected, given] = [new URL(redirectUri), new URL(text)]
-  const isSame = given.origin === expected.origin && given.pathname === expected.pathname
-  const hasAnswer = given.searchParams.has('code') || given.searchParams.has('error')
-  return isSame && hasAnswer && given.username === '' && expected.protocol === 'http:'
-    ? given.href
-    : undefined
+  if (!isUrl(authorizationUrl) || !isUrl(pasted.trim())) return undefined
+  const redirectUri = new URL(authorizationUrl).searchParams.get('redirect_uri')
+  const { search, searchParams } = new URL(pasted.trim())
+  const hasResponse = searchParams.has('code') || searchParams.has('error')
+  return redirectUri !== null && hasResponse ? redirectUri + search : undefined
 }
 
 /**

@@ -104,13 +104,11 @@ function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLog
 /** Two ways to write one address are the same server, as for the store. */
 function comparable(serverUrl: string): string {
   if (!isUrl(serverUrl)) return serverUrl
-  return loginId({ serverUrl, resource: undefined, client: undefined, profile: '' })
+  return loginId({ serverUrl, profile: '' })
 }
 
 function idOf(serverUrl: string, { values }: ReadSettings): string {
-  if (!isUrl(serverUrl)) return serverUrl
-  const { resource, staticClient, profile } = values
-  return loginId({ serverUrl, resource, client: staticClient?.clientId, profile })
+  return isUrl(serverUrl) ? loginId({ serverUrl, ...values }) : serverUrl
 }
 
 function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'colour'>): string {

@@ -2,7 +2,8 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
-import { loginIdOf, withLogin } from '../connect/connection-login.ts'
+import { loginId } from '../../credentials/credential-store.ts'
+import { withLogin } from '../connect/connection-login.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { durationText } from '../terminal/progress.ts'
@@ -32,7 +33,7 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
     runtime,
     announce: (line) => terminal.note(line),
   })
-  const id = loginIdOf(config)
+  const id = loginId(config.oauth)
   const { serverUrl, oauth } = config
   const issuer = jwt?.claims['iss']
   await store.exclusively(id, { waitMs: lockMs }, async () => {

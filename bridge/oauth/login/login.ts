@@ -51,10 +51,9 @@ export class Login implements TokenSource {
   #earlierEnd: Promise<void> = Promise.resolve()
 
   constructor(config: OAuthConfig, ports: LoginPorts) {
-    const { serverUrl, resource, profile } = config
     this.#config = config
     this.#ports = ports
-    this.#id = loginId({ serverUrl, resource, profile, client: config.staticClient?.clientId })
+    this.#id = loginId(config)
     this.#renewal = new LoginRenewal({ ...ports, id: this.#id })
     this.#isAlone = config.grant === 'client_credentials'
   }

@@ -30,9 +30,9 @@ export async function storeLogin(
     ...changes,
   }
   const { profile, client: identity } = credential
-  const client = identity.origin === 'static' ? identity.clientId : undefined
+  const staticClient = identity.origin === 'static' ? identity : undefined
   await openFileStore(join(home, '.drawbridge')).write(
-    loginId({ serverUrl, resource: undefined, client, profile }),
+    loginId({ serverUrl, staticClient, profile }),
     credential,
   )
   return credential

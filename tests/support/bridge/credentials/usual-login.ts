@@ -16,7 +16,7 @@ export function openFileStore(home: string): CredentialStore {
 
 /** Returns the id of a login that only its server tells from others. */
 export function usualLoginId(serverUrl: string): LoginId {
-  return loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  return loginId({ serverUrl, profile: 'default' })
 }
 
 /** Writes `text` over the record of a login of the user with that home. Returns its id and its file. */
