@@ -174,6 +174,20 @@ describe.concurrent('the limits of processes', () => {
     expect(fixture.reported('upstream_full')).toEqual([])
   })
 
+  it.each<[limit: string, limits: Partial<CommandUpstream>]>([
+    ['max_per_user', { maxPerUser: 2 }],
+    ['max_processes', { maxProcesses: 2 }],
+  ])(
+    'the limits of processes start no more than %s for clients that arrive together',
+    async (_limit, limits) => {
+      const fixture = open([], { ...smallServer, startTimeoutSeconds: 1, ...limits })
+      const opened = [1, 2, 3].map(() => fixture.client().post(initialize({ roots: {} })))
+      const statuses = (await Promise.all(opened)).map(({ status }) => status)
+      expect(statuses.toSorted((one, other) => one - other)).toEqual([200, 200, 503])
+      expect(fixture.reported('upstream_started')).toHaveLength(2)
+    },
+  )
+
   it('the limits of processes refuse a client if no process becomes free within start_timeout', async ({
     expect,
   }) => {

@@ -128,7 +128,10 @@ export class ProcessPool {
     const { upstream, environment } = this.#ports
     const { sub, declared } = slot.terms
     try {
-      await this.#waitForRoom(slot)
+      const until = performance.now() + upstream.startTimeoutSeconds * 1000
+      while (!slot.isOver && !this.#hasRoom(slot)) await this.#waitForRoom(until)
+      if (slot.isOver) throw refusals.stopped()
+      // Without a pause since the check: others check for room at the same time.
       const greeted = await this.#starter.start({
         environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),
         clients: slot,
@@ -152,18 +155,11 @@ export class ProcessPool {
     }
   }
 
-  /** Resolves when there is room for the process of a slot. Rejects when there is none within the time of a start. */
-  async #waitForRoom(slot: ProcessSlot): Promise<void> {
-    const { upstream, report } = this.#ports
-    const until = performance.now() + upstream.startTimeoutSeconds * 1000
-    while (!slot.isOver && !this.#hasRoom(slot)) {
-      if (performance.now() > until) {
-        report('upstream_full', { count: this.size })
-        throw refusals.allInUse()
-      }
-      await sleep(roomCheckMs)
-    }
-    if (slot.isOver) throw refusals.stopped()
+  /** Resolves after a moment, to check for room again. Rejects after `until`. */
+  async #waitForRoom(until: number): Promise<void> {
+    if (performance.now() <= until) return sleep(roomCheckMs)
+    this.#ports.report('upstream_full', { count: this.size })
+    throw refusals.allInUse()
   }
 
   /** Returns whether a process more is within the limits, for each person and for all, and makes room if it is not. */
