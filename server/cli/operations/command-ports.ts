@@ -6,8 +6,7 @@ import type { Store } from '../../core/store.ts'
 import { type OperatorPorts, OperatorRefusal } from '../../core/operator/operation.ts'
 import { fixedKeyRing } from '../../core/seal.ts'
 import { openStore } from '../../startup/open-store.ts'
-import { keyFileAt } from '../../store/secret-key-file.ts'
-import { openKeyFile } from '../../store/secret-key-file.ts'
+import { keyFileAt, openKeyFile } from '../../store/secret-key-file.ts'
 import type { CommandInput } from '../command.ts'
 
 export interface CommandPorts extends OperatorPorts {
