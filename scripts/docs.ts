@@ -6,7 +6,7 @@ import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/
 import { commandTable } from '../bridge/cli/command-line/command-table.ts'
 import { failureTable } from '../bridge/cli/failure/failure-table.ts'
 import { clientTable, type ClientWay } from '@drawbridge/shared/clients/client-table.ts'
-import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
+import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { adminRoutes } from '../server/admin/admin-route.ts'
 import { readCommandTable } from '../server/cli/command-table.ts'
@@ -19,6 +19,7 @@ import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
 import { conformancePage } from '../tests/conformance/conformance-page.ts'
+import { llmsText } from './docs/llms-text.ts'
 
 /**
  * Next step of a client for each OAuth code. Undefined: not sent here, or described with the refusals that no
@@ -63,11 +64,7 @@ function cellText(cell: string): string {
     .replaceAll(/`[^`]*`|</g, (found) => (found === '<' ? '&lt;' : found))
 }
 
-function write(name: string, text: string): void {
-  writeFileSync(documentPath(name), text)
-}
-
-function documentPath(name: string): string {
+function pathOf(name: string): string {
   return fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 }
 
@@ -76,134 +73,93 @@ function documentPath(name: string): string {
  * document.
  */
 function fill(name: string, place: string, text: string): void {
-  const document = readFileSync(documentPath(name), 'utf8')
+  const document = readFileSync(pathOf(name), 'utf8')
   const [before, after] = document.split(`<!-- ${place} -->`)
   const end = after?.indexOf('<!-- end -->') ?? -1
   if (before === undefined || after === undefined || end < 0) {
     throw new Error(`docs/${name} has no place for ${place}.`)
   }
-  write(name, `${before}<!-- ${place} -->\n\n${text}\n\n${after.slice(end)}`)
+  writeFileSync(pathOf(name), `${before}<!-- ${place} -->\n\n${text}\n\n${after.slice(end)}`)
 }
 
-function eventTable(wanted: (row: LogEvent) => boolean): string {
-  const rows = Object.entries(logEvents).filter(([, row]) => wanted(row))
-  return table(
-    ['event', 'level', 'fields', 'meaning'],
-    rows.map(([name, { level, fields, meaning }]) => [
-      `\`${name}\``,
-      level,
-      fields.map((field) => `\`${field}\``).join(', '),
-      meaning,
-    ]),
-  )
+type Rows = readonly (readonly string[])[]
+
+function fillTable(name: string, place: string, head: readonly string[], rows: Rows): void {
+  fill(name, place, table(head, rows))
 }
 
-write(
+const code = (text: string): string => `\`${text}\``
+const codes = (texts: readonly string[]): string => texts.map(code).join(', ')
+
+function fillEvents(place: string, isWanted: (row: LogEvent) => boolean): void {
+  const rows = Object.entries(logEvents)
+    .filter(([, row]) => isWanted(row))
+    .map(([name, { level, fields, meaning }]) => [code(name), level, codes(fields), meaning])
+  fillTable('observability.md', place, ['event', 'level', 'fields', 'meaning'], rows)
+}
+
+const noFlag = 'none: it would be visible to others'
+
+fillTable(
   'configuration.md',
-  `# Configuration of drawbridge-server
-
-Made by \`npm run docs\` from the table of settings in \`server/config/setting-table.ts\`.
-
-Pages name a setting without its prefix: \`AUDIT\` is the variable \`DRAWBRIDGE_AUDIT\` and the flag \`--audit\`. A flag wins over its
-variable, the variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is
-a mistake, and so is a setting whose file cannot be used. All mistakes are reported together, under the name you used for
-the setting (exit code 2). Files can begin with a byte order mark. \`createDrawbridge\` takes the same settings by field
-name, each as a string. Durations are whole seconds, or a number with a unit: 90, 15m, 1h or 30d. Switches are
-on or off; true, false, 1 and 0 are accepted as well.
-
-${table(
+  'settings',
   ['variable', 'flag', 'field', 'default', 'meaning'],
   settings.map((setting) => [
-    `\`${variableOf(setting)}\``,
-    setting.secret ? 'none: it would be visible to others' : `\`${flagOf(setting)}\``,
-    `\`${setting.field}\``,
+    code(variableOf(setting)),
+    setting.secret ? noFlag : code(flagOf(setting)),
+    code(setting.field),
     setting.defaultText,
     setting.doc,
   ]),
-)}
-`,
 )
-
-write(
+fillTable(
   'errors.md',
-  `# What goes wrong, and the next step
-
-Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth/oauth-error.ts\`.
-
-## Errors of this server
-
-Programs get them as JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), browsers as a page. The log has the reason, under
-the request id on the page.
-
-${table(
+  'errors',
   ['code', 'status', 'page', 'next step'],
   Object.entries(errorTable).map(([reason, { status, title, nextStep }]) => [
-    `\`${reason}\``,
+    code(reason),
     String(status),
     title,
     nextStep,
   ]),
-)}
-
-## What the login page says
-
-${table(
+)
+fillTable(
+  'errors.md',
+  'failures',
   ['failure', 'status', 'text'],
   Object.entries(english.failures).map(([failure, text]) => [
-    `\`${failure}\``,
+    code(failure),
     String(statusOf({ reason: failure as SignInReason })),
     text,
   ]),
-)}
-
-## OAuth codes a client gets
-
-JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the same as parameters of the redirect.
-
-${table(
+)
+fillTable(
+  'errors.md',
+  'oauth codes',
   ['code', 'status', 'next step'],
-  Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
-    nextStep === undefined
-      ? []
-      : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
+  Object.entries(oauthNextSteps).flatMap(([name, nextStep]) =>
+    nextStep === undefined ? [] : [[code(name), String(oauthErrorStatus[name as OAuthErrorCode]), nextStep]],
   ),
-)}
-
-## Malformed requests
-
-All of them are \`invalid_request\`, and most are refused before anything else is checked.
-
-${table(
+)
+fillTable(
+  'errors.md',
+  'malformed requests',
   ['status', 'description'],
   Object.values(requestFaults).map(({ status, description }) => [String(status), description]),
-)}
-`,
 )
-
-write('conformance.md', conformancePage())
-
-fill(
-  'observability.md',
-  'audit events',
-  eventTable(({ audit }) => audit),
-)
-fill(
-  'observability.md',
-  'other events',
-  eventTable(({ audit }) => !audit),
-)
-fill(
+writeFileSync(pathOf('conformance.md'), conformancePage())
+fillEvents('audit events', ({ audit }) => audit)
+fillEvents('other events', ({ audit }) => !audit)
+fillTable(
   'observability.md',
   'metrics',
-  table(
-    ['metric', 'type', 'labels', 'meaning'],
-    Object.entries(metricTable).map(([name, { type, labels, help }]) => [
-      `\`${name}\``,
-      type,
-      labels.map((label) => `\`${label}\``).join(', '),
-      help,
-    ]),
-  ),
+  ['metric', 'type', 'labels', 'meaning'],
+  Object.entries(metricTable).map(([name, { type, labels, help }]) => [
+    code(name),
+    type,
+    codes(labels),
+    help,
+  ]),
 )
 
 const inFirstOrder = await readCommandTable()
@@ -211,17 +167,15 @@ const groups = inFirstOrder.map(({ usage }) => usage.split(' ')[0])
 const groupIndex = ({ usage }: { usage: string }): number => groups.indexOf(usage.split(' ')[0])
 const serverCommands = inFirstOrder.toSorted((one, other) => groupIndex(one) - groupIndex(other))
 
-fill(
+fillTable(
   'commands.md',
   'commands',
-  table(
-    ['command', 'what it does'],
-    serverCommands.map(({ usage, description }) => [`\`${usage}\``, description]),
-  ),
+  ['command', 'what it does'],
+  serverCommands.map(({ usage, description }) => [code(usage), description]),
 )
 for (const { command, result } of commandOperations) {
   const { switches = {} } = serverCommands.find(({ usage }) => usage === command.usage) ?? {}
-  const flags = Object.entries(switches).map(([flag, text]) => [`\`${flag}\``, text])
+  const flags = Object.entries(switches).map(([flag, text]) => [code(flag), text])
   const { type, properties, required = [], items } = z.toJSONSchema(result, { io: 'input' })
   const facts =
     type === 'array'
@@ -232,24 +186,19 @@ for (const { command, result } of commandOperations) {
     command.usage.replace(/ [<[].*/, ''),
     [
       ...(flags.length > 0 ? [table(['flag', 'meaning'], flags)] : []),
-      `\`--json\` prints \`${shapeOf(facts)}\`.`,
+      `${code('--json')} prints ${code(shapeOf(facts))}.`,
     ].join('\n\n'),
   )
 }
-fill(
+fillTable(
   'admin.md',
   'requests',
-  table(
-    ['request', 'what it does', 'parameters'],
-    adminRoutes.map(({ method, path, summary, input }) => [
-      `\`${method} ${path}\``,
-      summary,
-      Object.keys(input.shape)
-        .filter((name) => !path.includes(`{${name}}`))
-        .map((name) => `\`${name}\``)
-        .join(', '),
-    ]),
-  ),
+  ['request', 'what it does', 'parameters'],
+  adminRoutes.map(({ method, path, summary, input }) => [
+    code(`${method} ${path}`),
+    summary,
+    codes(Object.keys(input.shape).filter((name) => !path.includes(`{${name}}`))),
+  ]),
 )
 
 /** Writes a JSON schema as a shape: \`{ ok, grants: [{ id, email? }] }\`. */
@@ -264,21 +213,15 @@ function shapeOf(schema: z.core.JSONSchema.BaseSchema): string {
   return `{ ${members.join(', ')} }`
 }
 
-fill(
+fillTable(
   'bridge-reference.md',
   'commands',
-  table(
-    ['command', 'what it does', '`--json`'],
-    commandTable.map(({ usage, description, json }) => [
-      `\`drawbridge ${usage}\``,
-      description,
-      json === undefined
-        ? 'none'
-        : Object.keys(json)
-            .map((member) => `\`${member}\``)
-            .join(', '),
-    ]),
-  ),
+  ['command', 'what it does', '`--json`'],
+  commandTable.map(({ usage, description, json }) => [
+    code(`drawbridge ${usage}`),
+    description,
+    json === undefined ? 'none' : codes(Object.keys(json)),
+  ]),
 )
 fill(
   'bridge-reference.md',
@@ -291,8 +234,8 @@ fill(
           bridgeSettings
             .filter(({ group }) => group === wanted)
             .map((setting) => [
-              setting.secret ? 'none: it would be visible to others' : `\`${flagText(setting)}\``,
-              `\`${variableOf(setting)}\``,
+              setting.secret ? noFlag : code(flagText(setting)),
+              code(variableOf(setting)),
               setting.defaultText,
               setting.doc,
             ]),
@@ -300,30 +243,26 @@ fill(
     )
     .join('\n\n'),
 )
-fill(
+fillTable(
   'bridge-reference.md',
   'failures',
-  table(
-    ['code', 'exit', 'meaning', 'next step'],
-    Object.entries(failureTable).map(([code, { meaning, nextStep, exit = 1 }]) => [
-      `\`${code}\``,
-      String(exit),
-      meaning,
-      nextStep.replaceAll('{url}', 'URL'),
-    ]),
-  ),
+  ['code', 'exit', 'meaning', 'next step'],
+  Object.entries(failureTable).map(([name, { meaning, nextStep, exit = 1 }]) => [
+    code(name),
+    String(exit),
+    meaning,
+    nextStep.replaceAll('{url}', 'URL'),
+  ]),
 )
 
 const serverSample = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
 
-fill(
+fillTable(
   'clients.md',
   'ways in',
-  table(
-    ['client', 'way', 'what to open, run or paste', 'then'],
-    Object.values(clientTable).flatMap(({ name, ways }) =>
-      ways.map((way) => [name, wayText(way), `\`${onOneLine(way)}\``, way.next(serverSample)]),
-    ),
+  ['client', 'way', 'what to open, run or paste', 'then'],
+  Object.values(clientTable).flatMap(({ name, ways }) =>
+    ways.map((way) => [name, wayText(way), code(onOneLine(way)), way.next(serverSample)]),
   ),
 )
 
@@ -341,31 +280,6 @@ function onOneLine(way: ClientWay): string {
 function flagText(setting: (typeof bridgeSettings)[number]): string {
   const { value, negative } = setting
   return [`${flagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative].filter(Boolean).join(', ')
-}
-
-/** Builds the map of the documentation in the llmstxt.org format: each page of docs/README.md with its purpose. */
-function llmsText(): string {
-  const read = (name: string): string =>
-    readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8')
-  const summary = /^# [^\n]+\n\n(.+?)\n\n/s.exec(read('README.md'))?.[1]?.replaceAll('\n', ' ') ?? ''
-  const [start = '', ...sections] = read('docs/README.md').split(/^## /m)
-  const item = (name = '', path = '', what = ''): string =>
-    `- [${name}](${new URL(path, 'file:///docs/').pathname.slice(1)}): ${what}`
-  const quickstarts = [...start.matchAll(/^\| (.+) \| \[(.+?)\]\((.+?)\) \|$/gm)].map(([, who, name, path]) =>
-    item(name, path, `you have ${who}`),
-  )
-  const first = [
-    item('The first hour', 'first-hour.md', 'from a clone to the first tool call in production'),
-    ...quickstarts,
-  ]
-  const lists = sections.map((section) => {
-    const rows = [...section.matchAll(/^\| (\[.+\)) \| (.+) \|$/gm)]
-    const items = rows.flatMap(([, links = '', what]) =>
-      [...links.matchAll(/\[(.+?)\]\((.+?)\)/g)].map(([, name, path]) => item(name, path, what)),
-    )
-    return `## ${section.split('\n')[0]}\n\n${items.join('\n')}\n`
-  })
-  return `# Drawbridge\n\n> ${summary}\n\n## Start\n\n${first.join('\n')}\n\n${lists.join('\n')}`
 }
 
 writeFileSync(fileURLToPath(new URL('../llms.txt', import.meta.url)), llmsText())
