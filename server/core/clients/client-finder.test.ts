@@ -194,6 +194,12 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
       'no_client',
     ],
     [
+      'too_many_of_address',
+      failed('too_many_of_address'),
+      `too many documents are being fetched for requests from your address. ${wait}`,
+      'limited',
+    ],
+    [
       'forbidden_address',
       failed('forbidden_address'),
       `its host was not found on the public internet. Is this server online? ${wait}`,

@@ -223,6 +223,17 @@ describe('ending a connection', () => {
     expect((await browser.visit(page)).html).not.toContain('is no longer connected')
   })
 
+  it('the session of the page ends an hour after the sign-in, also if a connection is ended meanwhile', async () => {
+    await connect('one')
+    const list = await signIn()
+    login.runtime.advance(3000)
+    await end(list, 'grant one')
+    login.runtime.advance(599)
+    expect((await browser.visit(page)).html).toContain('name="form"')
+    login.runtime.advance(1)
+    expect((await browser.visit(page)).html).toContain('name="password"')
+  })
+
   it('the page names the ended connection, and its cookie stays small', async () => {
     await login.shared.store.putClient(publicClient({ id: 'mcpc_flag', name: '🌉'.repeat(2000) }))
     await connect('one', { clientId: 'mcpc_flag' })

@@ -72,6 +72,15 @@ it('load shedding lets 200 refusals of an address happen, then 50 a second', () 
   expect(send(1000, {})).toBe(100)
 })
 
+it('load shedding lets one IPv6 site cause at most half of all refusals', () => {
+  // Every /56 of a /48, each below its own limit.
+  const letIn = Array.from({ length: 256 }, (_each, index) =>
+    send(10, { address: `2001:db8:1:${(index * 256).toString(16)}::1` }),
+  )
+  expect(letIn.reduce((sum, count) => sum + count)).toBe(1000)
+  expect(send(10, { address: '2001:db8:2::1' })).toBe(10)
+})
+
 it('load shedding answers 429 with Retry-After that every page may read (RFC 6585 section 4)', () => {
   send(200, {})
   const answer = gate.refuse(asked({}))

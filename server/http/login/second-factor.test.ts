@@ -95,9 +95,18 @@ describe('the second step', () => {
   })
 })
 
-it('the fifth wrong second-factor code leads back to the login page', async () => {
+it('the second-factor page counts wrong codes down, and the fifth leads back to the login page', async () => {
   let page = await toCodePage()
-  for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
+  for (const left of [
+    '4\u00a0attempts are',
+    '3\u00a0attempts are',
+    '2\u00a0attempts are',
+    'One attempt is',
+  ]) {
+    page = await enter(page, '000000')
+    expect(page.html).toContain(`${left} left.`)
+  }
+  page = await enter(page, '000000')
   expect(page.status).toBe(400)
   expect(page.html).toContain('Too many wrong codes')
   expect(await login.toSignOut()).toHaveLength(1)
