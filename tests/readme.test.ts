@@ -44,7 +44,7 @@ describe('the README', () => {
 
   it('the README shows the real output of the server', () => {
     const printed = block('is ready').replaceAll(/\s+/g, ' ')
-    const help = read('server/cli/serve.ts')
+    const help = read('server/cli/ready-text.ts')
     for (const line of [
       '1. Create an account',
       '2. Add to an MCP client',

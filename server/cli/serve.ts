@@ -1,9 +1,7 @@
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { DestinationStream } from 'pino'
 import { type App, createApp } from '../startup/app.ts'
-import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { storeName } from '../config/store-address.ts'
 import { type CheckedSettings, ConfigError } from '../config/config.ts'
@@ -23,7 +21,7 @@ import { readUpstream } from '../config/document-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
 import { createTerminalLog } from '../observability/terminal-log.ts'
-import { optionLines, publicToolsLine, toolsText } from './ready-lines.ts'
+import { readyText } from './ready-text.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
@@ -231,42 +229,4 @@ function readyFacts(config: ServerConfig, upstream: string | undefined): Record<
     store: storeName(store),
     ...(upstream !== undefined && { upstream }),
   }
-}
-
-function readyText(config: ServerConfig, served: Served, publicTools: ReadonlySet<string>): string {
-  const { baseUrl, appUrl, appName, provider, store } = config
-  const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
-  const { isTrial } = providers[provider]
-  const steps = isTrial
-    ? `  1. Create an account      ${appUrl}
-  2. Add to an MCP client   ${baseUrl}/mcp
-     and sign in once on the page that it opens.`
-    : `  Add to an MCP client   ${baseUrl}/mcp
-  and sign in once with your account at ${appName}.`
-  return `Drawbridge ${version} is ready.
-
-${steps}
-
-  Tools          ${toolsText(config, served)}
-${publicToolsLine(publicTools)}  Look around    curl -i ${baseUrl}/mcp
-                 curl ${baseUrl}/.well-known/oauth-authorization-server
-  Kept in        ${storeName(store)}${forgets}
-${isTrial ? `  Mail, codes    ${appUrl}/mail\n` : `  Signed in by   ${config.providerUrl}\n`}${optionLines(config)}${listenNote(config)}
-${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
-  Open ${baseUrl}/
-
-`
-}
-
-const trialNote = `  For trying things out only: the embedded session provider, its stand-ins for Google and
-  for the single sign-on of company.example, and the demo web app run in this process, on
-  loopback. NODE_ENV=production refuses them.
-`
-
-/** Returns a note about a loopback base URL with another port: right behind a proxy, otherwise a mistake. */
-function listenNote({ baseUrl, listen }: ServerConfig): string {
-  const { hostname, port, protocol } = new URL(baseUrl)
-  const basePort = Number(port || (protocol === 'https:' ? 443 : 80))
-  if (!isLoopbackHostname(hostname) || basePort === listen.port) return ''
-  return `  Note           listening on port ${listen.port}, while BASE_URL says ${basePort}: right behind a proxy,\n                 otherwise set both --listen and --base-url\n`
 }
