@@ -63,7 +63,8 @@ describe('the ready text', () => {
   })
 
   it('the ready text leaves the tools of an upstream to the upstream', () => {
-    const rows = rowsOf(configOf(supabase), { upstream: 'https://mcp.example.com/' })
+    const config = configOf(supabase)
+    const rows = rowsOf(config, { ...serveModule(config), upstream: 'https://mcp.example.com/' })
     expect(rows['Tools']).toBe('those of https://mcp.example.com/')
   })
 

@@ -46,7 +46,7 @@ export const testAccessOperation = operation({
       `access test --sub 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --claims '{"app_metadata":{"role":"partner"}}' --json`,
     ],
     settings: ['access', 'provider', 'providerUrl'],
-    text: (facts) => ({ text: textOf(facts) }),
+    text: textOf,
   },
   async handle(given, { config, runtime }: CommandPorts) {
     const rules = rulesOf(config)

@@ -47,18 +47,10 @@ export const addClientOperation = operation({
     ],
     settings: ['store', 'privateUseRedirectUris'],
     text: ({ client_id: id, client_secret: secret }) =>
-      secret === undefined
-        ? { text: `client_id: ${id}` }
-        : { text: `client_id: ${id}\nclient_secret: ${secret}`, notes: ['The secret is not shown again.'] },
+      secret === undefined ? `client_id: ${id}` : `client_id: ${id}\nclient_secret: ${secret}`,
+    notes: ({ client_secret: secret }) => (secret === undefined ? [] : ['The secret is not shown again.']),
   },
-  async handle(options, { config, runtime, store, hasStore }: CommandPorts) {
-    if (config.store.kind === 'memory') {
-      throw new OperatorRefusal(
-        400,
-        'A store in memory is in the process of its server: no command can add to it.',
-        'Add the client to a file and name it with --clients: docs/clients.md has an example.',
-      )
-    }
+  async handle(options, { config, runtime, store }: CommandPorts) {
     const authMethod = options.secret || options.introspects ? 'client_secret_basic' : 'none'
     const secret = newSecret(authMethod, runtime)
     const client: Client = {
@@ -72,9 +64,6 @@ export const addClientOperation = operation({
       introspects: options.introspects,
       createdAt: runtime.now(),
       expiresAt: undefined,
-    }
-    if (!hasStore) {
-      throw new OperatorRefusal(409, 'There is no store yet.', 'Create it: drawbridge-server migrate')
     }
     await store.addClient(client)
     return { client_id: client.id, client_secret: secret }

@@ -13,55 +13,60 @@ export interface CommandPorts extends OperatorPorts {
   store: Store
   config: ServerConfig
   runtime: CommandInput['runtime']
-  /** False if no server has created the store's file yet; `store` is empty then, and forgotten. */
-  hasStore: boolean
+  close(): Promise<void>
 }
 
-/** Opens the store of `config` beside running servers, and clients and keys when they are first used. Close the store. */
+/** Opens the store, keys and clients of `config` beside running servers, each when it is first used. */
 export function openPorts(
   config: ServerConfig,
   { runtime, terminal }: Pick<CommandInput, 'runtime' | 'terminal'>,
   isStopped: () => boolean,
 ): CommandPorts {
-  const { store: address } = config
-  const hasStore = address.kind !== 'sqlite' || existsSync(address.path)
+  let opened: Store | undefined
+  const keys = keySourceOf(config)
   return {
     config,
     runtime,
-    hasStore,
-    store: openStore(hasStore ? address : { kind: 'memory' }, { shared: true }),
+    get store() {
+      return (opened ??= openExistingStore(config))
+    },
+    close: async () => opened?.close(),
     providerIssuer: config.providerIssuer,
     get configured() {
       return readConfiguredClients(config, runtime.now())
     },
     get ring() {
-      const source = keptKeySource(config)
-      if (source.kind === 'ring') return fixedKeyRing(source.keys)
-      if (existsSync(source.path))
-        return openKeyFile(source.path, { parse: parseSecretKeys, now: runtime.now })
-      throw new OperatorRefusal(
-        404,
-        `There is no key file ${source.path}.`,
-        'The first start of the server creates it: drawbridge-server serve',
-      )
+      if (keys.kind === 'memory') throw inMemory()
+      if (keys.kind === 'ring') return fixedKeyRing(keys.keys)
+      refuseMissing('key file', keys.path)
+      return openKeyFile(keys.path, { parse: parseSecretKeys, now: runtime.now })
     },
-    get keyFile() {
-      const source = keptKeySource(config)
-      return source.kind === 'file' ? keyFileAt(source.path) : undefined
-    },
+    keyFile: keys.kind === 'file' ? keyFileAt(keys.path) : undefined,
     report: () => {},
     note: terminal.note,
     isStopped,
   }
 }
 
-/** Returns the source of the keys of a durable store. Refuses a store in memory, whose keys end with the process. */
-function keptKeySource(config: ServerConfig): Exclude<ReturnType<typeof keySourceOf>, { kind: 'memory' }> {
-  const source = keySourceOf(config)
-  if (config.store.kind !== 'memory' && source.kind !== 'memory') return source
-  throw new OperatorRefusal(
+function openExistingStore({ store }: ServerConfig): Store {
+  if (store.kind === 'memory') throw inMemory()
+  if (store.kind === 'sqlite') refuseMissing('store', store.path)
+  return openStore(store, { shared: true })
+}
+
+function inMemory(): OperatorRefusal {
+  return new OperatorRefusal(
     400,
-    'A store in memory and its keys end with the process of their server.',
-    'Use a durable store: DRAWBRIDGE_STORE=sqlite:PATH or postgres://...',
+    'A store or key ring in memory is in the process of its server: no command can reach it.',
+    'Use a durable store, --store sqlite:PATH, or the admin API of that server: docs/admin.md.',
+  )
+}
+
+function refuseMissing(what: string, path: string): void {
+  if (existsSync(path)) return
+  throw new OperatorRefusal(
+    404,
+    `There is no ${what} ${path}.`,
+    'The first start of the server creates it: drawbridge-server serve',
   )
 }

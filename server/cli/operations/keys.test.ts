@@ -166,11 +166,8 @@ idle  0                opens  unused
     expect(said().stdout).toMatch(/^old +0 +opens +used by sign-ins in progress$/m)
   })
 
-  it('keys list accepts a ring in the environment, and a missing store', async () => {
-    const { input, facts } = commandLine(
-      { SECRET_KEYS: `${entry('a')},${entry('b')}`, STORE: `sqlite:${join(folder, 'none.db')}` },
-      { json: true },
-    )
+  it('keys list accepts a ring in the environment', async () => {
+    const { input, facts } = commandLine({ SECRET_KEYS: `${entry('a')},${entry('b')}` }, { json: true })
     expect(await listKeys(input)).toBe(exitCode.ok)
     expect(facts()['keys']).toHaveLength(2)
   })

@@ -1,11 +1,5 @@
 import { fileFields } from '../../config/setting-file.ts'
-import {
-  flagValues,
-  type Operation,
-  OperatorRefusal,
-  parseInput,
-  type Printed,
-} from '../../core/operator/operation.ts'
+import { flagValues, type Operation, parseInput } from '../../core/operator/operation.ts'
 import { operations } from '../../core/operator/operations.ts'
 import {
   type CommandInput,
@@ -34,7 +28,7 @@ const followEveryMs = 1000
 /** The commands of all operations. */
 export const operationCommands: readonly CommandRow[] = commandOperations.map((operation) => {
   const { command, summary, input } = operation
-  const { usage, examples, settings, operand, confirm, followKey } = command
+  const { usage, examples, settings, operand, followKey } = command
   const flags = Object.keys(input.shape).filter((name) => name !== operand)
   return {
     usage,
@@ -43,7 +37,6 @@ export const operationCommands: readonly CommandRow[] = commandOperations.map((o
     examples,
     switches: Object.fromEntries([
       ...flags.map((name) => flagRow(name, input)),
-      ...(confirm ? [['--yes', 'confirm it where it is about several']] : []),
       ...(followKey ? [['--follow', 'print each once it is decided, until interrupted']] : []),
     ]) as Record<`--${string}`, string>,
     shown: settings.filter((field) => field !== 'secretKeys'),
@@ -81,30 +74,27 @@ export async function runOperation(
   const parsed = parseInput(input, inputOf({ command, input }, operands, options), nameOf)
   const ports = openPorts(config, given, isStopped)
   try {
-    const question = options.yes ? undefined : await command.confirm?.(parsed, ports)
-    if (question !== undefined) {
-      throw new OperatorRefusal(
-        400,
-        question,
-        'To go on, give --yes. To see them first, list them with the same choice.',
-      )
-    }
     const facts = await handle(parsed, ports)
     if (options.follow) {
       await follow(command, facts as object[], given, { read: () => handle(parsed, ports), isStopped })
       return exitCode.ok
     }
-    return print(given, facts, command.text(facts, parsed, given.terminal.colour))
+    return print(command, given, facts, parsed)
   } finally {
-    await ports.store.close()
+    await ports.close()
   }
 }
 
 /** Prints a result. One that says that it is not ok is a failure. */
-function print(given: CommandInput, facts: object, { text, notes = [] }: Printed): ExitCode {
+function print(
+  { text, notes }: CommandOperation['command'],
+  given: CommandInput,
+  facts: object,
+  parsed: object,
+): ExitCode {
   const shown = Array.isArray(facts) ? facts : { ok: true, ...facts }
-  printFacts(given, shown, text)
-  for (const note of given.json ? [] : notes) given.terminal.note(note)
+  printFacts(given, shown, text(facts, parsed, given.terminal.colour))
+  for (const note of given.json ? [] : (notes?.(facts, parsed) ?? [])) given.terminal.note(note)
   return 'ok' in shown && !shown.ok ? exitCode.failed : exitCode.ok
 }
 
@@ -122,7 +112,7 @@ async function follow(
       const key = followKey?.(entry)
       if (printed.has(key)) continue
       printed.add(key)
-      printFacts(given, entry, text([entry], {}, given.terminal.colour).text)
+      printFacts(given, entry, text([entry], {}, given.terminal.colour))
     }
     await given.runtime.sleep(followEveryMs)
   }

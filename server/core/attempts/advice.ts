@@ -4,27 +4,22 @@ import type { StepRecord } from './attempt.ts'
 const doctor = 'Run drawbridge-server doctor'
 
 /** The advice if nothing followed this step. */
-const afterStep: Readonly<Record<AttemptStep, (seen: StepRecord) => string>> = {
-  challenge: () =>
-    `The program was asked to sign in and never asked where. Either it does not support OAuth, or the WWW-Authenticate header of the 401 does not reach it. ${doctor}: challenge.`,
-  resource_metadata: () =>
-    `The program read where to sign in, and never the metadata of the authorization server. It may not have received JSON, or no path below /.well-known/ reaches this server. ${doctor}: exact-paths, answers-programs.`,
-  server_metadata: () =>
+const afterStep: Readonly<Record<AttemptStep, string>> = {
+  challenge: `The program was asked to sign in and never asked where. Either it does not support OAuth, or the WWW-Authenticate header of the 401 does not reach it. ${doctor}: challenge.`,
+  resource_metadata: `The program read where to sign in, and never the metadata of the authorization server. It may not have received JSON, or no path below /.well-known/ reaches this server. ${doctor}: exact-paths, answers-programs.`,
+  server_metadata:
     'The program read all metadata, and no client from its network registered or opened the sign-in page. If it needs a client id, create one: drawbridge-server clients add. If it registers itself, REGISTRATION must be on and POST /oauth/register must pass the proxy.',
-  client: () =>
+  client:
     'The client is known, and its sign-in page was not shown. The log has the error under this request id.',
-  register: () =>
+  register:
     'The client registered, and its sign-in page was not opened. It may show a link that was not clicked, or could not open a browser on its machine.',
-  page: () =>
-    'The sign-in page was shown, and the user did not sign in. If they did, their browser may block the cookie of this server: the page must be opened at BASE_URL, over https.',
-  sign_in: ({ detail }) =>
-    `The user began to sign in and did not come back${detail === undefined ? '' : ` (${detail})`}. Look at the log of the session provider, and whether it may redirect to BASE_URL/oauth/callback.`,
-  code: ({ userAgent }) =>
-    `The code was sent to the client, and nothing came to /oauth/token. A hosted client fetches tokens from its own servers: look at the firewall for them, at port 443, and at a proxy that answers POST itself. ${doctor}: public-port, answers-programs. A client on the user's machine may have stopped waiting${userAgent === undefined ? '' : ' for the browser'}.`,
-  token: () =>
-    `The client has its tokens, and never called /mcp with them. Check that the Authorization header reaches this server unchanged, and that the client sends the token to no other server: resource and issuer must be BASE_URL. ${doctor}: keeps-headers.`,
-  first_call: () => 'The client is connected.',
-  list: () => 'The client is connected.',
+  page: 'The sign-in page was shown, and the user did not sign in. If they did, their browser may block the cookie of this server: the page must be opened at BASE_URL, over https.',
+  sign_in:
+    'The user began to sign in and did not come back. Look at the log of the session provider, and whether it may redirect to BASE_URL/oauth/callback.',
+  code: `The code was sent to the client, and nothing came to /oauth/token. A hosted client fetches tokens from its own servers: look at the firewall for them, at port 443, and at a proxy that answers POST itself. ${doctor}: public-port, answers-programs. A client on the user's machine may have stopped waiting.`,
+  token: `The client has its tokens, and never called /mcp with them. Check that the Authorization header reaches this server unchanged, and that the client sends the token to no other server: resource and issuer must be BASE_URL. ${doctor}: keeps-headers.`,
+  first_call: 'The client is connected.',
+  list: 'The client is connected.',
 }
 
 /** The advice if this step was refused. */
@@ -61,13 +56,11 @@ const refusedFor: Readonly<Record<string, string>> = {
 
 /** Advises on the last refusal if nothing later succeeded, else on the step that nothing followed. */
 export function adviceOn(records: readonly StepRecord[]): string | undefined {
-  const failure = failureOf(records)
-  if (failure) {
-    const { step, detail } = failure
-    return detail === undefined ? refused[step] : `${refusedFor[detail] ?? refused[step]} (${detail})`
-  }
-  const furthest = furthestOf(records)
-  return furthest && afterStep[furthest.step](furthest)
+  const decisive = failureOf(records) ?? furthestOf(records)
+  if (!decisive) return undefined
+  const { step, ok, detail } = decisive
+  if (detail === undefined) return ok ? afterStep[step] : refused[step]
+  return `${ok ? afterStep[step] : (refusedFor[detail] ?? refused[step])} (${detail})`
 }
 
 /** Returns the last refusal, unless that step or a later one succeeded. */

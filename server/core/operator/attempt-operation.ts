@@ -36,16 +36,14 @@ export const listAttemptsOperation = operation({
       const { id, result } = entry as AttemptFacts
       return result === 'under_way' ? undefined : `${id} ${result}`
     },
-    text: (attempts, _input, colour) => ({
-      text:
-        attempts.length === 0
-          ? 'No client has tried to connect in the last day.'
-          : attempts
-              .toReversed()
-              .map((attempt) => textOf(attempt, colour))
-              .join('\n'),
-      notes: attempts.length === 0 ? [] : ['The newest is last.'],
-    }),
+    text: (attempts, _input, colour) =>
+      attempts.length === 0
+        ? 'No client has tried to connect in the last day.'
+        : attempts
+            .toReversed()
+            .map((attempt) => textOf(attempt, colour))
+            .join('\n'),
+    notes: (attempts) => (attempts.length === 0 ? [] : ['The newest is last.']),
   },
   handle: readAttempts,
 })

@@ -1,6 +1,3 @@
-import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import { textTable } from '@drawbridge/shared/terminal/table.ts'
-import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { z } from 'zod'
 import { looksLikeDocumentUrl } from '../clients/client-id-metadata-document.ts'
 import { isExpired, isInUse } from '../clients/client-life.ts'
@@ -8,8 +5,9 @@ import { removeClientWithGrants } from '../clients/client-removal.ts'
 import type { Client } from '../clients/client.ts'
 import { pagesOf } from '../paging.ts'
 import {
+  type Columns,
+  listText,
   operation,
-  type OperatorPorts,
   OperatorRefusal,
   seconds,
   switchParameter,
@@ -18,8 +16,6 @@ import {
 } from './operation.ts'
 
 const maxListed = 10_000
-/** Length of the date in {@link timeText}. */
-const dayLength = 10
 
 /** One client as shown to operators. Contains no secrets. */
 const clientSchema = z.object({
@@ -48,36 +44,25 @@ export const listClientsOperation = operation({
     usage: 'clients list',
     examples: ['clients list', 'clients list --all --json'],
     settings: ['store', 'clients'],
-    text: ({ clients, unused }, { all }) => ({
-      text: clients.length === 0 ? 'No clients.' : textTable(columns, clients.map(cellsOf)),
-      notes: unused === 0 || all ? [] : [`${unused} more are registered but unused. To see them: --all`],
-    }),
+    text: ({ clients }) => listText(clients, columns, 'No clients.'),
+    notes: ({ unused }, { all }) =>
+      unused === 0 || all ? [] : [`${unused} more are registered but unused. To see them: --all`],
   },
   /** Lists the configured ones first. */
-  async handle({ all }, ports) {
-    const now = ports.runtime.now()
-    const stored = await listStoredClients(ports, maxListed + 1)
-    const alive = stored.filter((client) => !isExpired(client, now))
-    const known = alive.filter((client) => all || isInUse(client))
+  async handle({ all }, { store, configured, runtime }) {
+    const now = runtime.now()
+    const stored: Client[] = []
+    for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
+      stored.push(...page.filter((client) => !isExpired(client, now)))
+      if (stored.length >= maxListed) break
+    }
+    const known = stored.filter((client) => all || isInUse(client))
     return {
-      clients: [...ports.configured.values(), ...known].slice(0, maxListed).map(factsOf),
-      unused: alive.filter((client) => !isInUse(client)).length,
+      clients: [...configured.values(), ...known].slice(0, maxListed).map(factsOf),
+      unused: stored.filter((client) => !isInUse(client)).length,
     }
   },
 })
-
-/** Lists clients by id, expired ones too. */
-async function listStoredClients(
-  { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
-  max: number,
-): Promise<Client[]> {
-  const clients: Client[] = []
-  for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
-    clients.push(...page)
-    if (clients.length >= max) break
-  }
-  return clients.slice(0, max)
-}
 
 function factsOf(client: Client): z.output<typeof clientSchema> {
   return {
@@ -93,21 +78,14 @@ function factsOf(client: Client): z.output<typeof clientSchema> {
   }
 }
 
-const columns = ['client', 'kind', 'name', 'proves itself by', 'since', 'until']
-
-function cellsOf(row: ReturnType<typeof factsOf>): string[] {
-  return [
-    row.client_id,
-    row.introspects ? `${row.kind}, introspects` : row.kind,
-    plainText(row.client_name ?? '-'),
-    row.token_endpoint_auth_method,
-    timeText(row.created_at).slice(0, dayLength),
-    row.expires_at === undefined ? '-' : timeText(row.expires_at).slice(0, dayLength),
-  ]
+const columns: Columns<z.output<typeof clientSchema>> = {
+  client: (row) => row.client_id,
+  kind: (row) => (row.introspects ? `${row.kind}, introspects` : row.kind),
+  name: (row) => row.client_name,
+  'proves itself by': (row) => row.token_endpoint_auth_method,
+  since: (row) => timeText(row.created_at),
+  until: (row) => row.expires_at && timeText(row.expires_at),
 }
-
-/** Maximum number of ids compared with an unknown one. */
-const maxCompared = 5000
 
 export const removeClientOperation = operation({
   summary: 'Remove a client, and end all its grants.',
@@ -131,16 +109,12 @@ export const removeClientOperation = operation({
     operand: 'id',
     examples: ['clients remove mcpc_J0Qm1yXv3kq8Zt5oW2bL7g'],
     settings: ['store', 'clients'],
-    text({ client_id: id, removed, grants_ended: ended }) {
-      const host = looksLikeDocumentUrl(id) ? new URL(id).hostname : undefined
-      return {
-        text: `${removed ? `Removed ${id}.` : `${id} was removed before.`} Grants ended: ${ended}.`,
-        notes:
-          host === undefined
-            ? []
-            : [`Users can connect it again. To refuse it: --client-documents '!${host}'`],
-      }
-    },
+    text: ({ client_id: id, removed, grants_ended: ended }) =>
+      `${removed ? `Removed ${id}.` : `${id} was removed before.`} Grants ended: ${ended}.`,
+    notes: ({ client_id: id }) =>
+      looksLikeDocumentUrl(id)
+        ? [`Users can connect it again. To refuse it: --client-documents '!${new URL(id).hostname}'`]
+        : [],
   },
   /** A client that was already removed but still has grants counts as known: they end. */
   async handle({ id }, { store, configured, runtime, report }) {
@@ -153,10 +127,9 @@ export const removeClientOperation = operation({
     }
     const { removed, grantsEnded } = await removeClientWithGrants(id, { store, runtime })
     if (!removed && grantsEnded === 0) {
-      const ids = (await listStoredClients({ store, runtime }, maxCompared)).map((client) => client.id)
       throw new OperatorRefusal(
         404,
-        `There is no client ${JSON.stringify(id)}.${suggestion(id, ids)}`,
+        `There is no client ${JSON.stringify(id)}.`,
         'List them: drawbridge-server clients list --all',
       )
     }

@@ -1,4 +1,3 @@
-import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { z } from 'zod'
 import type { KeyRing } from '../seal.ts'
 import {
@@ -11,7 +10,7 @@ import {
   rotateKeyRing,
   rotationSchema,
 } from './key-rotation.ts'
-import { type Colour, type KeyFile, operation, OperatorRefusal, timeText } from './operation.ts'
+import { type Columns, type KeyFile, listText, operation, OperatorRefusal, timeText } from './operation.ts'
 
 /** Rings whose rotation is in progress in this process. */
 const rotating = new WeakSet<KeyRing>()
@@ -35,10 +34,8 @@ export const rotateKeysOperation = operation({
     examples: ['keys rotate'],
     settings: ['store', 'secretKeys'],
     stops: true,
-    text: (facts, _input, colour) => ({
-      text: keyTable(facts.keys, colour),
-      notes: explain(facts),
-    }),
+    text: ({ keys }) => listText(keys, columns, 'No keys.'),
+    notes: explain,
   },
   async handle(_input, ports) {
     const { ring, keyFile, note, report } = ports
@@ -75,7 +72,7 @@ export const listKeysOperation = operation({
     usage: 'keys list',
     examples: ['keys list', 'keys list --json'],
     settings: ['store', 'secretKeys'],
-    text: ({ keys }, _input, colour) => ({ text: keyTable(keys, colour) }),
+    text: ({ keys }) => listText(keys, columns, 'No keys.'),
   },
   async handle(_input, { ring, store }) {
     const keys = await listKeyUse({ ring, store })
@@ -99,7 +96,7 @@ export const removeKeysOperation = operation({
     operand: 'kids',
     examples: ['keys remove k20260101-0a1b2c'],
     settings: ['store', 'secretKeys'],
-    text: ({ removed, keys }) => ({ text: `Removed ${removed.join(', ')}. Left: ${keys.join(', ')}.` }),
+    text: ({ removed, keys }) => `Removed ${removed.join(', ')}. Left: ${keys.join(', ')}.`,
   },
   async handle({ kids }, { ring, keyFile, store, runtime }) {
     if (!keyFile) {
@@ -172,20 +169,11 @@ function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): vo
   }
 }
 
-/** Formats keys with their uses, one a line below a head. */
-function keyTable(uses: readonly KeyUse[], colour: Colour): string {
-  const rows = uses.map((use) => {
-    const count = use.sessions === maxCounted ? `${maxCounted} or more` : String(use.sessions)
-    return [use.kid, count, use.role, noteOf(use)]
-  })
-  const colours = { seals: 'green', opens: undefined, missing: 'red' } as const
-  return textTable(['key', 'sealed sessions', 'role', ''], rows)
-    .split('\n')
-    .map((line, index) => {
-      const wanted = colours[uses[index - 1]?.role ?? 'opens']
-      return wanted === undefined ? line : colour(wanted, line)
-    })
-    .join('\n')
+const columns: Columns<KeyUse> = {
+  key: ({ kid }) => kid,
+  'sealed sessions': ({ sessions }) => (sessions === maxCounted ? `${maxCounted} or more` : sessions),
+  role: ({ role }) => role,
+  '': noteOf,
 }
 
 function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {
@@ -228,8 +216,5 @@ function explain(facts: z.output<typeof rotationSchema>): string[] {
 const sameFile =
   'Every server must read this very file: one that reads a copy answers 503 for re-encrypted sessions until it has the new key.'
 
-const howToAdd = `The ring is in DRAWBRIDGE_SECRET_KEYS, which no command can change. To rotate:
-  1. drawbridge-server keys generate, and add what it prints at the end of the ring, on every server; restart them
-  2. move it to the front, on every server; restart them
-  3. drawbridge-server keys rotate, with the same DRAWBRIDGE_SECRET_KEYS
-Or keep the ring in a file that all servers read, DRAWBRIDGE_SECRET_KEYS=file:PATH: then keys rotate does it all, without a restart.`
+const howToAdd =
+  'No command can change DRAWBRIDGE_SECRET_KEYS itself. Keep the ring in a file that all servers read, DRAWBRIDGE_SECRET_KEYS=file:PATH, or add by hand what drawbridge-server keys generate prints: docs/commands.md has the steps.'

@@ -1,5 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { z } from 'zod'
 import type { KeyRing } from '../seal.ts'
 import type { AttemptStepStore } from '../attempts/attempt.ts'
@@ -63,7 +65,7 @@ interface OperationRoute {
 }
 
 /** A command of drawbridge-server. Each member of the input is a flag, except the operand. */
-interface OperationCommand<Input, Facts, Ports> {
+interface OperationCommand<Input, Facts> {
   /** With its operand: `keys remove <kid...>`. */
   usage: string
   /** The member of the input that is the operand. */
@@ -73,13 +75,14 @@ interface OperationCommand<Input, Facts, Ports> {
   settings: readonly OperatorSetting[]
   /** Defaults of the input that differ from HTTP requests. */
   defaults?: Readonly<Record<string, string>>
-  /** Returns what to confirm with `--yes`, if it is needed. */
-  confirm?(input: Input, ports: Ports): Promise<string | undefined>
   /** With `--follow`, entries of the result are printed once for each key; undefined: not yet. */
   followKey?(entry: object): string | undefined
   /** Ends in order at the first SIGINT. */
   stops?: boolean
-  text(facts: Facts, input: Input, colour: Colour): Printed
+  /** The result for people, on stdout. */
+  text(facts: Facts, input: Input, colour: Colour): string
+  /** Next steps and warnings for people, on stderr. */
+  notes?(facts: Facts, input: Input): readonly string[]
 }
 
 type OperatorSetting =
@@ -93,19 +96,13 @@ type OperatorSetting =
 
 export type Colour = (colour: 'green' | 'yellow' | 'red' | 'dim', text: string) => string
 
-/** The output of a command for people: a text on stdout, and notes on stderr. */
-export interface Printed {
-  text: string
-  notes?: readonly string[]
-}
-
 /** One row of the table of operations. Routes, commands, OpenAPI and docs are made from it. */
 export interface Operation<Ports = OperatorPorts, Input = object, Result = object> {
   summary: string
   input: z.ZodObject
   result: z.ZodType<object>
   routes?: readonly OperationRoute[]
-  command?: OperationCommand<Input, Result, Ports>
+  command?: OperationCommand<Input, Result>
   /** Throws {@link OperatorRefusal}. */
   handle(input: Input, ports: Ports): Promise<Result>
 }
@@ -186,4 +183,16 @@ export function seconds(doc: string): z.ZodInt {
 /** Formats epoch seconds for people: to the minute, in UTC. */
 export function timeText(epochSeconds: number): string {
   return `${new Date(epochSeconds * 1000).toISOString().slice(0, 16)}Z`
+}
+
+/** The columns of a list as people see it: the head of each, and its cell for an entry. */
+export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string | number | undefined>>
+
+/** Prints a list as a table, with control characters escaped and `-` for a missing value; `none` if it is empty. */
+export function listText<Entry>(entries: readonly Entry[], columns: Columns<Entry>, none: string): string {
+  if (entries.length === 0) return none
+  const rows = entries.map((entry) =>
+    Object.values(columns).map((cellOf) => plainText(String(cellOf(entry) ?? '-'))),
+  )
+  return textTable(Object.keys(columns), rows)
 }

@@ -1,7 +1,6 @@
 import { listAttemptsOperation } from './attempt-operation.ts'
 import { listClientsOperation, removeClientOperation } from './client-operations.ts'
-import { listGrantsOperation } from './grant-list.ts'
-import { revokeGrantsOperation } from './grant-revocation.ts'
+import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
 import { listKeysOperation, removeKeysOperation, rotateKeysOperation } from './key-operations.ts'
 import type { Operation } from './operation.ts'
 

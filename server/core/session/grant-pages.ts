@@ -5,7 +5,10 @@ import type { Grant, GrantEndReason, GrantOwner, GrantRecord, GrantStore } from 
 const endedAtOnce = 100
 
 /** Neither ended nor expired. */
-export function isLive({ grant, end }: GrantRecord, now: number): boolean {
+export function isLive(
+  { grant, end }: Pick<GrantRecord, 'grant'> & Partial<GrantRecord>,
+  now: number,
+): boolean {
   return end === undefined && grant.expiresAt > now
 }
 

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
+import { fixedKeyRing } from '../seal.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { listGrants } from './grant-list.ts'
+import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
+import type { OperatorPorts } from './operation.ts'
 
 const now = start + 60
 
@@ -16,14 +19,27 @@ const person = (sub: string) => ({
   user: { id: `https://provider#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
 })
 
-const everybody = { all: false }
+/** Opens the ports of an operation that are used with grants. */
+function portsOf(given: Partial<OperatorPorts> = {}): OperatorPorts {
+  const runtime = createFakeRuntime(now)
+  const unused = { configured: new Map(), ring: fixedKeyRing([sampleKey('one', 1)]), keyFile: undefined }
+  const quiet = { report: () => {}, note: () => {}, isStopped: () => false }
+  return { store, providerIssuer: 'https://provider', runtime, ...unused, ...quiet, ...given }
+}
+
+interface Page {
+  grants: { id: string; state: string }[]
+  next?: string
+}
+
+const listGrants = (choice: object, ports: Partial<OperatorPorts> = {}): Promise<Page> =>
+  listGrantsOperation.handle({ all: false, ...choice }, portsOf(ports)) as Promise<Page>
 
 /** Reads all pages of `limit` grants, by id. */
 async function pagesOf(limit: number, choice: { user?: string; client?: string; all?: boolean } = {}) {
   const pages: string[][] = []
   for (let after: string | undefined = ''; after !== undefined && pages.length < 50;) {
-    const ports = { store, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
-    const { grants, next } = await listGrants({ ...everybody, ...choice, after, limit }, ports)
+    const { grants, next }: Page = await listGrants({ ...choice, after, limit })
     pages.push(grants.map(({ id }) => id.replace('grant ', '')))
     after = next
   }
@@ -67,7 +83,7 @@ describe('a list of grants', () => {
     ])
   })
 
-  it('findUsers finds a user by the address of a waiting grant', async () => {
+  it('listGrants finds a user by the address of a waiting grant', async () => {
     await addWaiting('a', person('new'))
     await addWaiting('b', person('other'))
     expect(await pagesOf(5, { user: 'New@Example.com' })).toEqual([['a']])
@@ -77,8 +93,10 @@ describe('a list of grants', () => {
     for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
     let turns = 0
     const sleep = async (): Promise<void> => void (turns += 1)
-    const ports = { store, providerIssuer: 'https://provider', runtime: { ...createFakeRuntime(now), sleep } }
-    await listGrants({ ...everybody, user: 'nobody@example.com', limit: 9 }, ports)
+    await listGrants(
+      { user: 'nobody@example.com', limit: 9 },
+      { runtime: { ...createFakeRuntime(now), sleep } },
+    )
     expect(turns).toBe(2)
   })
 
@@ -93,8 +111,47 @@ describe('a list of grants', () => {
         return codes
       },
     }
-    const ports = { store: racing, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
-    const { grants } = await listGrants({ ...everybody, limit: 9 }, ports)
+    const { grants } = await listGrants({ limit: 9 }, { store: racing })
     expect(grants).toMatchObject([{ id: 'grant a', state: 'live' }])
+  })
+})
+
+describe('revoking one grant', () => {
+  const sample = grantSample('a')
+  const { id } = sample.grant
+  const revoke = async (grantId: string, ports: Partial<OperatorPorts> = {}): Promise<unknown> =>
+    revokeGrantsOperation.handle({ id: grantId }, portsOf(ports))
+  const endOf = async () => (await store.findGrant(id))?.end
+  const expected = { revoked: 1, grants: [id] }
+
+  it('revokeGrants ends a grant once', async () => {
+    await addGrant(store, sample)
+    expect(await revoke(id)).toEqual(expected)
+    expect(await endOf()).toEqual({ at: now, reason: 'revoked_by_operator' })
+    expect(await revoke(id)).toEqual({ revoked: 0, grants: [] })
+  })
+
+  it('revokeGrants ends a waiting grant, whose code is refused then', async () => {
+    await addWaiting('a')
+    expect(await revoke(id)).toEqual(expected)
+    const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, now)
+    expect(redemption.kind).toBe('expired')
+  })
+
+  it('revokeGrants ends a grant whose code is redeemed at the same time', async () => {
+    await addWaiting('a')
+    const racing: Store = {
+      ...store,
+      async expireCode() {
+        await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, now)
+        return false
+      },
+    }
+    expect(await revoke(id, { store: racing })).toEqual(expected)
+    expect(await endOf()).toEqual({ at: now, reason: 'revoked_by_operator' })
+  })
+
+  it('revokeGrants refuses an unknown id', async () => {
+    await expect(revoke('unknown')).rejects.toMatchObject({ status: 404 })
   })
 })

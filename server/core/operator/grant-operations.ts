@@ -1,0 +1,317 @@
+import { z } from 'zod'
+import { lowerCaseAscii } from '../access/access-rules.ts'
+import type { ClientStore } from '../clients/client.ts'
+import {
+  type AuthorizationCodeRecord,
+  type GrantOwner,
+  userIdOf,
+  type Grant,
+  type GrantRecord,
+} from '../session/grant.ts'
+import { endAllGrants, isLive, readGrants } from '../session/grant-pages.ts'
+import {
+  type Columns,
+  limitParameter,
+  listText,
+  operation,
+  type OperatorPorts,
+  OperatorRefusal,
+  optionalText,
+  seconds,
+  switchParameter,
+  timeText,
+} from './operation.ts'
+
+type GrantPorts = Pick<OperatorPorts, 'store' | 'providerIssuer' | 'runtime'>
+
+const userDoc = "the user's id at the session provider, or an email address"
+
+/** One grant as shown to operators. Contains no secrets. */
+const grantSchema = z.object({
+  id: z.string(),
+  sub: z.string().describe("the user's id at the session provider"),
+  email: z.string().optional().describe('as of the sign-in'),
+  client_id: z.string(),
+  client_name: z.string().optional().describe("the client's own name for itself"),
+  scope: z.string(),
+  created_at: seconds('when the user allowed it'),
+  last_used_at: seconds('the last use, up to ten minutes out of date').optional(),
+  last_address: z.string().optional().describe('the address of the last use'),
+  last_tool: z.string().optional().describe('the tool that was called last'),
+  two_addresses: z
+    .object({
+      addresses: z.tuple([z.string(), z.string()]).readonly(),
+      at: seconds('the last time'),
+    })
+    .optional()
+    .describe('two addresses that used it at the same time'),
+  expires_at: seconds('when it ends; for a waiting one, when it can no longer be fetched'),
+  state: z.enum(['live', 'waiting', 'expired', 'ended']),
+  ended_at: seconds('when it ended early').optional(),
+  end_reason: z.string().optional(),
+})
+
+type GrantFacts = z.output<typeof grantSchema>
+
+export const listGrantsOperation = operation({
+  summary: 'List grants: who is connected with which client, since when, and the last use.',
+  input: z.strictObject({
+    user: optionalText(`only those of one user: ${userDoc}`, '<sub-or-email>'),
+    client: optionalText('only those of the client with this id', '<id>'),
+    all: switchParameter('include ended ones that are not deleted yet'),
+    after: optionalText('`next` of the previous page', '<grant-id>'),
+    limit: limitParameter,
+  }),
+  result: z
+    .object({ grants: z.array(grantSchema), next: z.string().optional() })
+    .describe('One page of grants, by id. `next` is missing on the last one.'),
+  routes: [{ id: 'listGrants', request: 'GET /grants' }],
+  command: {
+    usage: 'grants list',
+    examples: [
+      'grants list',
+      'grants list --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b',
+      'grants list --user ada@example.com',
+      'grants list --client mcpc_Zm9vYmFyYmF6cXV4 --all --json',
+    ],
+    settings: ['store', 'provider', 'providerUrl'],
+    defaults: { limit: '10000' },
+    text: ({ grants }) => listText(grants, columns, 'No grants.'),
+    notes: ({ next }) => (next === undefined ? [] : [`There are more: --after ${next}`]),
+  },
+  handle: listGrants,
+})
+
+const columns: Columns<GrantFacts> = {
+  grant: (row) => row.id,
+  user: (row) => row.email ?? row.sub,
+  client: (row) => (row.client_name === undefined ? row.client_id : `${row.client_name} (${row.client_id})`),
+  created: (row) => timeText(row.created_at),
+  'last used': (row) => row.last_used_at && timeText(row.last_used_at),
+  from: (row) => row.last_address,
+  tool: (row) => row.last_tool,
+  ends: (row) => timeText(row.ended_at ?? row.expires_at),
+  state: (row) => row.end_reason ?? row.state,
+}
+
+/** Selects grants: of a user, by `sub` or email address, of a client, or of both. */
+interface GrantChoice {
+  user?: string | undefined
+  client?: string | undefined
+}
+
+/**
+ * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
+ * ASCII lower case. Finding an address reads every grant: the store has no index on it. Without a user, returns the client.
+ */
+async function findOwners({ user, client }: GrantChoice, ports: GrantPorts): Promise<GrantOwner[]> {
+  if (user === undefined) return client === undefined ? [] : [{ clientId: client }]
+  // A sub may contain an @ as well.
+  const ids = new Set([userIdOf(user, ports.providerIssuer)])
+  if (user.includes('@')) {
+    const address = lowerCaseAscii(user)
+    for await (const { grant } of readListed(undefined, ports)) {
+      const { id, email } = grant.user
+      if (email !== undefined && lowerCaseAscii(email) === address) ids.add(id)
+    }
+  }
+  return [...ids].map((userId) => ({ userId }))
+}
+
+/** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */
+type ListedRecord = Pick<GrantRecord, 'grant'> & Partial<GrantRecord> & { isWaiting?: true }
+
+/**
+ * Reads waiting grants, then the others by id, starting after `after`. One whose tokens are fetched in the meantime comes twice,
+ * last as the grant it has become.
+ */
+async function* readListed(
+  of: GrantOwner | undefined,
+  ports: GrantPorts,
+  after = '',
+): AsyncGenerator<ListedRecord> {
+  for (const { grant, expiresAt } of await listWaiting(of, ports))
+    yield { grant: { ...grant, expiresAt }, isWaiting: true }
+  yield* readGrants(ports, of, after)
+}
+
+/** Lists future grants whose tokens have not been fetched: at most 10,000, far more than users approve within two minutes. */
+function listWaiting(
+  of: GrantOwner | undefined,
+  { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
+): Promise<AuthorizationCodeRecord[]> {
+  return store.listUnredeemedCodes(of, { now: runtime.now(), limit: 10_000 })
+}
+
+/** Lists by id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
+async function listGrants(
+  {
+    all,
+    after = '',
+    limit,
+    ...choice
+  }: GrantChoice & { all: boolean; after?: string | undefined; limit: number },
+  ports: GrantPorts,
+): Promise<{ grants: GrantFacts[]; next: string | undefined }> {
+  const now = ports.runtime.now()
+  const { user, client } = choice
+  const isMeant = (record: ListedRecord): boolean =>
+    record.grant.id > after &&
+    (client === undefined || record.grant.clientId === client) &&
+    (all || isLive(record, now))
+  const records = new Map<string, ListedRecord>()
+  const isOfAll = user === undefined && client === undefined
+  for (const of of isOfAll ? [undefined] : await findOwners(choice, ports)) {
+    let found = 0
+    for await (const record of readListed(of, ports, after)) {
+      if (!isMeant(record)) continue
+      records.set(record.grant.id, record)
+      if (!record.isWaiting) found += 1
+      if (found > limit) break
+    }
+  }
+  const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
+  const listed = sorted.slice(0, limit)
+  return {
+    grants: await describe(listed, now, ports.store),
+    next: sorted.length > limit ? listed.at(-1)?.grant.id : undefined,
+  }
+}
+
+async function describe(
+  records: readonly ListedRecord[],
+  now: number,
+  clients: Pick<ClientStore, 'findClient'>,
+): Promise<GrantFacts[]> {
+  const names = new Map<string, string | undefined>()
+  for (const id of new Set(records.map(({ grant }) => grant.clientId))) {
+    names.set(id, (await clients.findClient(id))?.name)
+  }
+  return records.map((record) => ({
+    id: record.grant.id,
+    sub: record.grant.user.sub,
+    email: record.grant.user.email,
+    client_id: record.grant.clientId,
+    client_name: names.get(record.grant.clientId),
+    scope: record.grant.scope,
+    created_at: record.grant.createdAt,
+    last_used_at: record.lastUse?.usedAt,
+    last_address: record.lastUse?.address,
+    last_tool: record.lastUse?.tool,
+    two_addresses: record.twoAddresses,
+    expires_at: record.grant.expiresAt,
+    state: stateOf(record, now),
+    ended_at: record.end?.at,
+    end_reason: record.end?.reason,
+  }))
+}
+
+function stateOf(record: ListedRecord, now: number): GrantFacts['state'] {
+  if (record.isWaiting) return 'waiting'
+  if (record.end) return 'ended'
+  return isLive(record, now) ? 'live' : 'expired'
+}
+
+const revokedByOperator = 'revoked_by_operator'
+const howToList = 'List them: drawbridge-server grants list'
+
+/** Maximum count without `--yes`. */
+const maxCounted = 1000
+
+export const revokeGrantsOperation = operation({
+  summary: 'End grants: their users have to sign in again. Running servers refuse their tokens at once.',
+  input: z.strictObject({
+    id: optionalText('the id of the grant', '<id>'),
+    user: optionalText(`all of one user: ${userDoc}`, '<sub-or-email>'),
+    client: optionalText('all of the client with this id', '<id>'),
+    yes: switchParameter('confirm it where it is about several'),
+  }),
+  result: z.object({
+    revoked: z.int().describe('number of grants ended; 0 if they had already ended'),
+    grants: z.array(z.string()).describe('their ids'),
+  }),
+  routes: [
+    {
+      id: 'revokeGrant',
+      request: 'DELETE /grants/{id}',
+      summary: 'End one grant.',
+      result: 'The grant has ended, now or earlier.',
+      refusals: { 404: 'Unknown grant.' },
+    },
+    {
+      id: 'revokeGrantsOfUser',
+      request: 'DELETE /users/{user}/grants',
+      summary: 'End all grants of a user, by id or email address.',
+      result: 'The grants have ended. A user without any is not an error.',
+    },
+  ],
+  command: {
+    usage: 'grants revoke [grant-id]',
+    operand: 'id',
+    examples: [
+      'grants revoke 6xHcP2uT0mVd8QkZr1yWbA',
+      'grants revoke --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --yes',
+      'grants revoke --user ada@example.com --yes',
+      'grants revoke --client mcpc_Zm9vYmFyYmF6cXV4 --yes',
+    ],
+    settings: ['store', 'provider', 'providerUrl'],
+    text: ({ revoked, grants: [id = ''] }) =>
+      revoked === 1 ? `Ended grant ${id}.` : `Ended ${revoked} grants.`,
+  },
+  async handle(given, ports) {
+    await requireClear(given, ports)
+    const grants: string[] = []
+    for await (const { id, clientId, user } of endGrants(given, ports)) {
+      ports.report('admin_grant_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+      grants.push(id)
+    }
+    return { revoked: grants.length, grants }
+  },
+})
+
+interface Chosen extends GrantChoice {
+  id?: string | undefined
+  /** Missing from HTTP requests, which confirm themselves. */
+  yes?: boolean | undefined
+}
+
+/** Refuses a choice that is none or several, and a command that would end several grants without `--yes`. */
+async function requireClear({ id, user, client, yes }: Chosen, ports: OperatorPorts): Promise<void> {
+  if ([id, user, client].filter((choice) => choice !== undefined).length !== 1) {
+    throw new OperatorRefusal(
+      400,
+      'It is not clear which grants are meant.',
+      `Give one grant id, or --user SUB_OR_EMAIL, or --client ID. ${howToList}`,
+    )
+  }
+  if (yes !== false || id !== undefined) return
+  const { grants, next } = await listGrants({ user, client, all: false, limit: maxCounted }, ports)
+  if (grants.length < 2) return
+  const counted = next === undefined ? grants.length : `more than ${maxCounted}`
+  throw new OperatorRefusal(
+    400,
+    `This ends ${counted} grants: their users have to sign in again.`,
+    'To go on, give --yes. To see them first, list them with the same choice.',
+  )
+}
+
+/** Ends the chosen grants, also future ones whose tokens have not been fetched, and yields each after it has ended. */
+async function* endGrants({ id, ...choice }: Chosen, ports: OperatorPorts): AsyncGenerator<Grant> {
+  const { store, runtime } = ports
+  const now = runtime.now()
+  if (id === undefined) {
+    for (const of of await findOwners(choice, ports)) yield* endAllGrants(store, of, revokedByOperator, now)
+    return
+  }
+  const waiting = (await listWaiting(undefined, ports)).find(({ grant }) => grant.id === id)
+  if (waiting && (await store.expireCode(waiting.codeHash, now))) {
+    yield waiting.grant
+    return
+  }
+  // Also when its tokens were fetched a moment ago.
+  const record = await store.findGrant(id)
+  if (!record) throw new OperatorRefusal(404, `There is no grant ${JSON.stringify(id)}.`, howToList)
+  if (!isLive(record, now)) return
+  await store.endGrant(id, revokedByOperator, now)
+  yield record.grant
+}
