@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { storeName } from '../config/store-address.ts'
-import { askPostgres, readSqliteSchema } from './doctor/store-check.ts'
+import { probePostgres, readSqliteSchema } from './doctor/store-check.ts'
 import { openStore } from '../startup/open-store.ts'
 import { OperatorRefusal } from '../core/operator/operation.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
@@ -35,7 +35,7 @@ export async function migrate(input: CommandInput): Promise<ExitCode> {
 type KeptStore = Exclude<ServerConfig['store'], { kind: 'memory' }>
 
 async function readSchema(store: KeptStore): Promise<number> {
-  if (store.kind === 'postgres') return (await askPostgres(store.url)).schema
+  if (store.kind === 'postgres') return (await probePostgres(store.url)).schema
   return existsSync(store.path) ? readSqliteSchema(store.path) : 0
 }
 

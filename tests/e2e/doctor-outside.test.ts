@@ -5,8 +5,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { askBaseUrl, baseUrlChecks, isAtBaseUrl } from '../../server/cli/doctor/base-url-check.ts'
-import { askOutside, outsideChecks } from '../../server/cli/doctor/outside-check.ts'
+import { probeBaseUrl, baseUrlChecks, isAtBaseUrl } from '../../server/cli/doctor/base-url-check.ts'
+import { probeOutside, outsideChecks } from '../../server/cli/doctor/outside-check.ts'
 import { type Listener, listen } from '../../server/http/listener/listener.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import {
@@ -22,10 +22,10 @@ import { hasNginx, startNginxSite } from './nginx-proxy.ts'
 
 /** What doctor says about a BASE_URL from outside. */
 async function examine(baseUrl: string): Promise<Finding[]> {
-  const base = await askBaseUrl(configSample({ baseUrl }), systemRuntime, true)
+  const base = await probeBaseUrl(configSample({ baseUrl }), systemRuntime, true)
   const found = findingsOf(baseUrlChecks, base)
   if (!isAtBaseUrl(base)) return found
-  return [...found, ...findingsOf(outsideChecks, await askOutside(baseUrl, systemRuntime))]
+  return [...found, ...findingsOf(outsideChecks, await probeOutside(baseUrl, systemRuntime))]
 }
 
 const unsound = (findings: readonly Finding[]): string[] =>

@@ -4,8 +4,8 @@ import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askBaseUrl, baseUrlChecks, type BaseUrlFacts } from './base-url-check.ts'
-import { askOutside, outsideChecks } from './outside-check.ts'
+import { probeBaseUrl, baseUrlChecks, type BaseUrlFacts } from './base-url-check.ts'
+import { probeOutside, outsideChecks } from './outside-check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
 const baseUrl = 'http://localhost:8787/base'
@@ -24,7 +24,7 @@ const fetchThrough =
 
 /** The server as it is seen through a proxy that does something to requests and answers. */
 function through(proxy: Proxy): Promise<BaseUrlFacts> {
-  return askBaseUrl(config, { fetch: fetchThrough(proxy) }, true)
+  return probeBaseUrl(config, { fetch: fetchThrough(proxy) }, true)
 }
 
 function failed(findings: readonly Finding[]): string[] {
@@ -82,7 +82,26 @@ describe('doctor', () => {
     return (request, pass) => (isMeant(request) ? new Response('', { status }) : pass())
   }
 
+  const changesStatus = (isMeant: (request: Request) => boolean): Proxy => {
+    return async (request, pass) => {
+      const response = await pass()
+      return isMeant(request)
+        ? new Response(response.body, { status: 403, headers: response.headers })
+        : response
+    }
+  }
+
   it.each<[what: string, proxy: Proxy, name: string]>([
+    [
+      'answers 403 with the challenge',
+      changesStatus(({ method, headers }) => method === 'POST' && !headers.has('authorization')),
+      'challenge fail',
+    ],
+    [
+      'answers 403 to an unknown token',
+      changesStatus(({ headers }) => headers.has('authorization')),
+      'keeps-headers fail',
+    ],
     [
       'keeps the resource metadata to itself',
       refuses(404, ({ url }) => url.includes('protected-resource')),
@@ -96,7 +115,7 @@ describe('doctor', () => {
     ],
   ])('doctor reports a proxy that %s', async (_, proxy, name) => {
     expect(failed(findingsOf(baseUrlChecks, await through(proxy)))).toEqual([])
-    const outside = await askOutside(baseUrl, { fetch: fetchThrough(proxy) })
+    const outside = await probeOutside(baseUrl, { fetch: fetchThrough(proxy) })
     expect(failed(findingsOf(outsideChecks, outside))).toEqual([name])
   })
 })

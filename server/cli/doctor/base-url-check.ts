@@ -4,24 +4,24 @@ import { documentPaths } from '../../http/oauth/metadata.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { fail, type Checks, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
-import { redirectOf, type Visit, visit } from './visit.ts'
+import { redirectOf, type ProbeResult, probe } from './probe.ts'
 
 export interface BaseUrlFacts {
   config: Pick<ServerConfig, 'baseUrl' | 'listen'>
   /** Undefined if unknown. */
   isRunning: boolean | undefined
   /** The authorization server metadata, as a client gets it. */
-  metadata: Visit
+  metadata: ProbeResult
 }
 
-export async function askBaseUrl(
+export async function probeBaseUrl(
   config: BaseUrlFacts['config'],
   runtime: Pick<Runtime, 'fetch'>,
   isRunning: boolean | undefined,
 ): Promise<BaseUrlFacts> {
   const { baseUrl } = config
   const [path = ''] = documentPaths('oauth-authorization-server', publicUrls(baseUrl).basePath)
-  return { config, isRunning, metadata: await visit(new URL(path, baseUrl).href, runtime) }
+  return { config, isRunning, metadata: await probe(new URL(path, baseUrl).href, runtime) }
 }
 
 /** Appends where to find the line of configuration for each proxy. */
@@ -71,7 +71,10 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
   },
 }
 
-function noMetadata(config: BaseUrlFacts['config'], metadata: Extract<Visit, { kind: 'answered' }>): Outcome {
+function noMetadata(
+  config: BaseUrlFacts['config'],
+  metadata: Extract<ProbeResult, { kind: 'answered' }>,
+): Outcome {
   const { baseUrl } = config
   const target = redirectOf(metadata)
   if (target !== undefined)

@@ -9,15 +9,15 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
-import { askBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
+import { probeBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
 import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
-import { askForClient, askOidc, oidcChecks } from './oidc-check.ts'
-import { askOutside, outsideChecks } from './outside-check.ts'
+import { probeClient, probeOidc, oidcChecks } from './oidc-check.ts'
+import { probeOutside, outsideChecks } from './outside-check.ts'
 import { providerChecks } from './provider-check.ts'
 import { providerUseChecks, reachChecks, settingChecks } from './setting-check.ts'
 import { checkStore } from './store-check.ts'
-import { askSupabase, cookieChecks, supabaseChecks } from './supabase-check.ts'
-import { askUpstream, upstreamChecks } from './upstream-check.ts'
+import { probeSupabase, cookieChecks, supabaseChecks } from './supabase-check.ts'
+import { probeUpstream, upstreamChecks } from './upstream-check.ts'
 
 /** Checks everything that serving depends on, and prints how to repair faults. Changes nothing. Fails if any check does. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
@@ -55,9 +55,9 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
     : await checkStore(config, { kids: keys?.kids, now: runtime.now() })
   if (store) yield store.findings
   yield findingsOf(reachChecks, config)
-  const base = await askBaseUrl(config, runtime, store?.isRunning)
+  const base = await probeBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
-  if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await askOutside(config.baseUrl, runtime))
+  if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await probeOutside(config.baseUrl, runtime))
   yield providers[config.provider].protocol === 'openid_connect'
     ? await examineOidc(config, runtime)
     : await examineSupabase(config, runtime)
@@ -70,14 +70,14 @@ async function examineUpstream(
 ): Promise<readonly Finding[]> {
   const reading = upstream === undefined ? undefined : readUpstream(upstream, process.env)
   if (reading?.kind !== 'read') return []
-  return findingsOf(upstreamChecks, await askUpstream(reading.value, runtime))
+  return findingsOf(upstreamChecks, await probeUpstream(reading.value, runtime))
 }
 
 async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
   const capabilities = await openProvider(config, runtime)
     .capabilities()
     .catch(() => undefined)
-  const facts = await askSupabase(config, runtime, capabilities)
+  const facts = await probeSupabase(config, runtime, capabilities)
   const { settings, keySet } = facts
   return [
     ...findingsOf(supabaseChecks, facts),
@@ -88,8 +88,8 @@ async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<
 }
 
 async function examineOidc(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
-  const refusal = await askForClient(openProvider(config, runtime))
-  const facts = { ...(await askOidc(config, runtime)), refusal }
+  const refusal = await probeClient(openProvider(config, runtime))
+  const facts = { ...(await probeOidc(config, runtime)), refusal }
   const { discovery, keySet } = facts
   return [
     ...findingsOf(oidcChecks, facts),

@@ -5,7 +5,7 @@ import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import { startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
 import { oidcClient, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
-import { askForClient, askOidc, oidcChecks, type OidcFacts } from './oidc-check.ts'
+import { probeClient, probeOidc, oidcChecks, type OidcFacts } from './oidc-check.ts'
 
 const issuer = 'https://id.example.com/realms/main'
 const config = configSample({ provider: 'oidc', providerUrl: issuer, providerIssuer: issuer })
@@ -56,7 +56,7 @@ it('doctor requests the discovery document below the issuer, and the keys that i
     asked.push(request.url)
     return Response.json(document)
   }
-  await askOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
+  await probeOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
   expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
 })
 
@@ -200,7 +200,7 @@ it.each<[what: string, options: Partial<OidcServerOptions>, clientSecret: string
   'doctor asks a real provider whether it accepts the client with %s',
   async (_what, options, clientSecret, state) => {
     const fixture = await startOidcFixture(options)
-    const refusal = await askForClient(fixture.providerWith({ clientSecret }))
+    const refusal = await probeClient(fixture.providerWith({ clientSecret }))
     const finding = findingsOf(oidcChecks, { ...facts(), refusal }).find(({ name }) => name === 'client')
     await fixture.server.close()
     expect(finding?.state).toBe(state)
@@ -213,7 +213,7 @@ it('doctor does not judge the client if the provider does not answer', async () 
   const provider = fixture.providerWith({})
   await provider.capabilities()
   fixture.intercept('/token', () => Promise.reject(new TypeError('fetch failed')))
-  const refusal = await askForClient(provider)
+  const refusal = await probeClient(provider)
   await fixture.server.close()
   expect(states(findingsOf(oidcChecks, { ...facts(), refusal }))).not.toHaveProperty('client')
 })

@@ -5,28 +5,28 @@ import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import { signatureAlgorithms } from '../../providers/jwks.ts'
 import { unreachableProvider } from './provider-check.ts'
-import { visit, type Visit } from './visit.ts'
+import { probe, type ProbeResult } from './probe.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 export interface OidcFacts {
   config: OidcConfig
-  discovery: Visit
+  discovery: ProbeResult
   /** Undefined when the discovery document names no key set. */
-  keySet: Visit | undefined
+  keySet: ProbeResult | undefined
   /** Its refusal of a refresh token that cannot exist; undefined without one. */
   refusal?: ProviderError | undefined
 }
 
 /** Requests the discovery document (OpenID Connect Discovery section 4) and the keys that it names. */
-export async function askOidc(config: OidcConfig, runtime: Pick<Runtime, 'fetch'>): Promise<OidcFacts> {
-  const discovery = await visit(discoveryUrl(config), runtime)
+export async function probeOidc(config: OidcConfig, runtime: Pick<Runtime, 'fetch'>): Promise<OidcFacts> {
+  const discovery = await probe(discoveryUrl(config), runtime)
   const jwksUri = documentOf(discovery)?.['jwks_uri']
-  const keySet = typeof jwksUri === 'string' && isUrl(jwksUri) ? await visit(jwksUri, runtime) : undefined
+  const keySet = typeof jwksUri === 'string' && isUrl(jwksUri) ? await probe(jwksUri, runtime) : undefined
   return { config, discovery, keySet }
 }
 
 /** Presents a refresh token that cannot exist: a provider checks the client first. */
-export async function askForClient(
+export async function probeClient(
   provider: Pick<SessionProvider, 'refresh'>,
 ): Promise<ProviderError | undefined> {
   try {
@@ -173,6 +173,6 @@ const obstacles: readonly Obstacle[] = [
   },
 ]
 
-function documentOf(discovery: Visit): JsonObject | undefined {
+function documentOf(discovery: ProbeResult): JsonObject | undefined {
   return discovery.status === 200 ? discovery.json : undefined
 }

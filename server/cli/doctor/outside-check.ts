@@ -4,34 +4,34 @@ import { documentPaths } from '../../http/oauth/metadata.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import { streamCheckPath } from '../../http/stream-check.ts'
 import { atProxy } from './base-url-check.ts'
-import { redirectOf, type Visit, visit } from './visit.ts'
+import { redirectOf, type ProbeResult, probe } from './probe.ts'
 
 /** A well-known document, at one of the addresses where clients look for it. */
-interface DocumentVisit {
+interface DocumentProbe {
   url: string
   /** A member that the document must have. Undefined at the root of a host of which only a path belongs to this server. */
   expected: readonly [member: string, value: string] | undefined
-  answer: Visit
+  answer: ProbeResult
 }
 
 /** The resource metadata, and `/mcp` without a credential, for one program. */
-interface ProgramVisits {
+interface ProgramProbe {
   agent: string
-  resource: Visit
-  challenge: Visit
+  resource: ProbeResult
+  challenge: ProbeResult
 }
 
 /** Responses of this server at BASE_URL as hosted clients get them, as far as this machine can tell. */
 export interface OutsideFacts {
   resourceMetadata: string
-  own: ProgramVisits
+  own: ProgramProbe
   /** The same requests under the names of other programs. */
-  others: readonly ProgramVisits[]
+  others: readonly ProgramProbe[]
   /** `/mcp` with a token that does not exist. */
-  refusedToken: Visit
-  documents: readonly DocumentVisit[]
+  refusedToken: ProbeResult
+  documents: readonly DocumentProbe[]
   /** The server writes two events one second apart. Milliseconds between both; undefined without two events. */
-  stream: { answer: Visit; gapMs: number | undefined }
+  stream: { answer: ProbeResult; gapMs: number | undefined }
 }
 
 // A hosted client, and a library that filters of bots refuse.
@@ -40,10 +40,10 @@ const agents = ['Claude-User', 'python-httpx/0.28']
 const unknownToken = `mcpa_${'0'.repeat(43)}`
 
 /** Sends all requests at once. */
-export async function askOutside(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts> {
+export async function probeOutside(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts> {
   const { resourceMetadata, resource: endpoint } = publicUrls(baseUrl)
-  const postEmpty = (headers: Readonly<Record<string, string>>): Promise<Visit> =>
-    visit(endpoint, runtime, {
+  const postEmpty = (headers: Readonly<Record<string, string>>): Promise<ProbeResult> =>
+    probe(endpoint, runtime, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -52,24 +52,24 @@ export async function askOutside(baseUrl: string, runtime: Pick<Runtime, 'fetch'
       },
       body: '{}',
     })
-  const visitAs = async (agent: string): Promise<ProgramVisits> => {
+  const probeAs = async (agent: string): Promise<ProgramProbe> => {
     const headers = { 'user-agent': agent }
-    const resource = await visit(resourceMetadata, runtime, { headers })
+    const resource = await probe(resourceMetadata, runtime, { headers })
     return { agent, resource, challenge: await postEmpty(headers) }
   }
   const [own, others, refusedToken, documents, stream] = await Promise.all([
-    visitAs('doctor'),
-    Promise.all(agents.map(visitAs)),
+    probeAs('doctor'),
+    Promise.all(agents.map(probeAs)),
     postEmpty({ authorization: `Bearer ${unknownToken}` }),
     Promise.all(
-      documentsOf(baseUrl).map(async (row) => Object.assign(row, { answer: await visit(row.url, runtime) })),
+      documentsOf(baseUrl).map(async (row) => Object.assign(row, { answer: await probe(row.url, runtime) })),
     ),
-    askStream(baseUrl, runtime),
+    probeStream(baseUrl, runtime),
   ])
   return { resourceMetadata, own, others, refusedToken, documents, stream }
 }
 
-function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
+function documentsOf(baseUrl: string): Omit<DocumentProbe, 'answer'>[] {
   const { basePath, issuer, resource } = publicUrls(baseUrl)
   const documents = [
     ['oauth-authorization-server', ['issuer', issuer]],
@@ -89,9 +89,12 @@ function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
 const heldMs = 300
 
 /** Asks for the stream; twice if its events came together, as this machine may have been busy just then. */
-async function askStream(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts['stream']> {
-  const first = await streamVisit(baseUrl, runtime)
-  return isHeld(first) ? streamVisit(baseUrl, runtime) : first
+async function probeStream(
+  baseUrl: string,
+  runtime: Pick<Runtime, 'fetch'>,
+): Promise<OutsideFacts['stream']> {
+  const first = await timeStream(baseUrl, runtime)
+  return isHeld(first) ? timeStream(baseUrl, runtime) : first
 }
 
 /** Returns whether something has held the first event back. */
@@ -99,13 +102,10 @@ function isHeld({ gapMs }: OutsideFacts['stream']): boolean {
   return gapMs !== undefined && gapMs < heldMs
 }
 
-async function streamVisit(
-  baseUrl: string,
-  runtime: Pick<Runtime, 'fetch'>,
-): Promise<OutsideFacts['stream']> {
+async function timeStream(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts['stream']> {
   const url = new URL(streamCheckPath(publicUrls(baseUrl).basePath), baseUrl).href
   const times: number[] = []
-  const answer = await visit(url, runtime, {
+  const answer = await probe(url, runtime, {
     headers: { accept: 'text/event-stream' },
     arrived(text) {
       const events = text.split('\n\n').length - 1
@@ -198,25 +198,25 @@ function documentOutcome({ documents, resourceMetadata }: OutsideFacts): Outcome
 }
 
 /** The documents of another app are its own, but a page or a redirect in their place confuses clients. */
-function isFaulty({ answer, expected }: DocumentVisit): boolean {
+function isFaulty({ answer, expected }: DocumentProbe): boolean {
   if (expected) return answer.status !== 200 || answer.json?.[expected[0]] !== expected[1]
   return (answer.status === 200 && !answer.json) || redirectOf(answer) !== undefined
 }
 
-function documentText({ url, answer, expected }: DocumentVisit): string {
+function documentText({ url, answer, expected }: DocumentProbe): string {
   const without = answer.status === 200 && expected ? `, without ${expected.join(' ')}` : ''
   return `${new URL(url).pathname} ${textOf(answer)}${without}`
 }
 
 /** Returns what must be the same for every program. */
-function essence(answer: Visit): string {
+function essence(answer: ProbeResult): string {
   if (answer.kind === 'unreachable') return answer.reason
   const { status, headers, text } = answer
   return JSON.stringify([status, headers.get('content-type'), headers.get('www-authenticate'), text])
 }
 
 /** Describes a response without its body. */
-function textOf(answer: Visit): string {
+function textOf(answer: ProbeResult): string {
   if (answer.kind === 'unreachable') return `gets no answer: ${answer.reason}`
   const { status, headers } = answer
   const type = headers.get('content-type')?.split(';')[0] ?? 'without a type'

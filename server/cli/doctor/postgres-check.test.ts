@@ -4,7 +4,7 @@ import { addGrant, grantSample } from '../../../tests/support/server/core/grant-
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askPostgres, checkStore, postgresChecks, type PostgresFacts } from './store-check.ts'
+import { probePostgres, checkStore, postgresChecks, type PostgresFacts } from './store-check.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('doctor, on Postgres', () => {
   })
 
   it('doctor reads the settings of the database', async () => {
-    const facts = await askPostgres(server.url('postgres'))
+    const facts = await probePostgres(server.url('postgres'))
     expect(facts).toMatchObject({ synchronousCommit: 'on', isStandby: false, schema: 0 })
   })
 })

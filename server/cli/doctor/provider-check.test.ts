@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { providerChecks } from './provider-check.ts'
-import type { Visit } from './visit.ts'
+import type { ProbeResult } from './probe.ts'
 
 const now = 1_800_000_000
 
-function answeredAt(seconds: number, more: Record<string, string> = {}): Visit {
+function answeredAt(seconds: number, more: Record<string, string> = {}): ProbeResult {
   const date = new Date(seconds * 1000).toUTCString()
   return { kind: 'answered', text: '', status: 200, headers: new Headers({ date, ...more }), json: undefined }
 }
 
-function checkClock(answers: readonly Visit[]): Finding[] {
+function checkClock(answers: readonly ProbeResult[]): Finding[] {
   return findingsOf(providerChecks, {
     config: { providerJwtSecret: undefined },
     keySet: undefined,
@@ -20,9 +20,9 @@ function checkClock(answers: readonly Visit[]): Finding[] {
   })
 }
 
-const nowhere: Visit = { kind: 'unreachable', reason: 'gone' }
+const nowhere: ProbeResult = { kind: 'unreachable', reason: 'gone' }
 
-function answer(status: number, json?: Record<string, unknown>): Visit {
+function answer(status: number, json?: Record<string, unknown>): ProbeResult {
   return { kind: 'answered', status, headers: new Headers(), text: '', json }
 }
 
@@ -55,7 +55,7 @@ const es256 = { kty: 'EC', crv: 'P-256', kid: 'a' }
 const rs256 = { kty: 'RSA', kid: 'b', alg: 'RS256', use: 'sig' }
 
 it.each<
-  [what: string, keySet: Visit, secret: string | undefined, state: string | undefined, message: RegExp]
+  [what: string, keySet: ProbeResult, secret: string | undefined, state: string | undefined, message: RegExp]
 >([
   [
     'are ES256 and RS256',

@@ -2,7 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { algorithmsOf } from '../../providers/jwks.ts'
-import type { Visit } from './visit.ts'
+import type { ProbeResult } from './probe.ts'
 
 const noticeableSeconds = 30
 const maxSkewSeconds = 300
@@ -11,9 +11,9 @@ export interface ProviderFacts {
   config: Pick<ServerConfig, 'providerJwtSecret'>
   now: number
   /** Responses whose `Date` is used; the first one that has it. */
-  answers: readonly Visit[]
+  answers: readonly ProbeResult[]
   /** Undefined if the provider names none. */
-  keySet: Visit | undefined
+  keySet: ProbeResult | undefined
 }
 
 export function unreachableProvider(url: string, reason: string): Outcome {
@@ -67,9 +67,9 @@ export const providerChecks: Checks<ProviderFacts> = {
 }
 
 /** Returns when a response was created, in epoch seconds; a cache may have kept it since. */
-function dateOf(visit: Visit): number | undefined {
-  const made = Date.parse(visit.headers?.get('date') ?? '')
-  const age = Number(visit.headers?.get('age') ?? 0)
+function dateOf(result: ProbeResult): number | undefined {
+  const made = Date.parse(result.headers?.get('date') ?? '')
+  const age = Number(result.headers?.get('age') ?? 0)
   return Number.isNaN(made) ? undefined : Math.floor(made / 1000) + (Number.isFinite(age) ? age : 0)
 }
 

@@ -33,10 +33,8 @@ export async function checkStore(
   { store, providerIssuer }: Pick<ServerConfig, 'store' | 'providerIssuer'>,
   use: Omit<StoreUse, 'providerIssuer'>,
 ): Promise<StoreReport> {
-  const readOn = async (schema: number | undefined, newest: number): Promise<Finding[]> =>
-    schema === undefined
-      ? []
-      : findingsOf(contentChecks, await readContents(store, { schema, newest }, { ...use, providerIssuer }))
+  const readOn = async (schema: number, newest: number): Promise<Finding[]> =>
+    findingsOf(contentChecks, await readContents(store, { schema, newest }, { ...use, providerIssuer }))
   try {
     switch (store.kind) {
       case 'memory': {
@@ -46,12 +44,12 @@ export async function checkStore(
       }
       case 'sqlite': {
         const facts = readSqlite(store.path)
-        const contents = await readOn(facts.schema, sqliteMigrations.length)
+        const contents = facts.schema === undefined ? [] : await readOn(facts.schema, sqliteMigrations.length)
         return { findings: [...findingsOf(sqliteChecks, facts), ...contents], isRunning: facts.isRunning }
       }
       case 'postgres': {
-        const facts = await askPostgres(store.url)
-        const contents = await readOn(facts.isStandby ? undefined : facts.schema, postgresMigrations.length)
+        const facts = await probePostgres(store.url)
+        const contents = await readOn(facts.schema, postgresMigrations.length)
         return { findings: [...findingsOf(postgresChecks, facts), ...contents], isRunning: undefined }
       }
     }
@@ -232,7 +230,7 @@ export interface PostgresFacts {
  * Queries the database at `url` on one connection, without changing anything. Rejects with a message without the password, also if this
  * version cannot use the database.
  */
-export async function askPostgres(url: string): Promise<PostgresFacts> {
+export async function probePostgres(url: string): Promise<PostgresFacts> {
   const { Client } = await import('pg')
   const client = new Client(parsePostgresUrl(url).pool)
   // A broken connection also rejects the query.

@@ -5,17 +5,17 @@ import { AUTH, type ProviderFixture, startProvider } from '../../../tests/suppor
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askSupabase, supabaseChecks, type SupabaseFacts } from './supabase-check.ts'
+import { probeSupabase, supabaseChecks, type SupabaseFacts } from './supabase-check.ts'
 import { providerChecks } from './provider-check.ts'
-import type { Visit } from './visit.ts'
+import type { ProbeResult } from './probe.ts'
 
 const config = configSample({ provider: 'supabase', providerUrl: AUTH, providerKey: 'sb_publishable_x' })
 
-function answer(status: number, json?: Record<string, unknown>): Visit {
+function answer(status: number, json?: Record<string, unknown>): ProbeResult {
   return { kind: 'answered', status, headers: new Headers(), text: '', json }
 }
 
-const nowhere: Visit = { kind: 'unreachable', reason: 'nothing listens there' }
+const nowhere: ProbeResult = { kind: 'unreachable', reason: 'nothing listens there' }
 const sound: SupabaseFacts = {
   config,
   capabilities: undefined,
@@ -41,7 +41,7 @@ describe('doctor, on a project that answers', () => {
     provider = startProvider()
     const { fetch, runtime } = provider
     const capabilities = await openProvider(config, { ...runtime, fetch }).capabilities()
-    const facts = await askSupabase(config, { fetch }, capabilities)
+    const facts = await probeSupabase(config, { fetch }, capabilities)
     const findings = [
       ...findingsOf(supabaseChecks, facts).filter(({ name }) => name !== 'issuer'),
       ...findingsOf(providerChecks, { config, keySet: facts.keySet, answers: [], now: 0 }),
@@ -65,7 +65,7 @@ describe('doctor, on a project that answers', () => {
       expect(request.headers.has('authorization')).toBe(false)
       return Response.json({})
     }
-    await askSupabase(config, { fetch }, undefined)
+    await probeSupabase(config, { fetch }, undefined)
     expect(seen.toSorted()).toEqual([
       'GET /auth/v1/.well-known/jwks.json sb_publishable_x',
       'GET /auth/v1/.well-known/oauth-authorization-server sb_publishable_x',
@@ -77,7 +77,7 @@ describe('doctor, on a project that answers', () => {
 })
 
 describe('doctor, on the auth API', () => {
-  it.each<[what: string, settings: Visit, state: string, message: RegExp, fix: RegExp]>([
+  it.each<[what: string, settings: ProbeResult, state: string, message: RegExp, fix: RegExp]>([
     ['is not there', nowhere, 'fail', /cannot be reached: nothing listens there/, /PROVIDER_URL/],
     [
       'refuses the key',
@@ -204,7 +204,7 @@ describe('doctor, on the sign-in methods', () => {
 
 describe('doctor, on the issuer', () => {
   const judge = (facts: SupabaseFacts): Finding | undefined => find('issuer', facts)
-  const check = (...discovery: Visit[]): Finding | undefined => judge({ ...sound, discovery })
+  const check = (...discovery: ProbeResult[]): Finding | undefined => judge({ ...sound, discovery })
 
   it('doctor compares a published issuer exactly', () => {
     expect(check(answer(200, { issuer: AUTH }))?.state).toBe('ok')

@@ -7,34 +7,34 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { askForDatabase } from '../../providers/supabase/ping.ts'
 import { unreachableProvider } from './provider-check.ts'
-import { visit, type Visit } from './visit.ts'
+import { probe, type ProbeResult } from './probe.ts'
 
 export interface SupabaseFacts {
   config: SupabaseConfig
   /** Undefined if the provider does not respond. */
   capabilities: ProviderCapabilities | undefined
-  settings: Visit
-  keySet: Visit
+  settings: ProbeResult
+  keySet: ProbeResult
   /** The response to a refresh token that cannot exist, which requires the database. */
-  database: Visit
+  database: ProbeResult
   /** Its authorization server metadata, under either name. */
-  discovery: readonly Visit[]
+  discovery: readonly ProbeResult[]
 }
 
 /** Sends all requests at once. */
-export async function askSupabase(
+export async function probeSupabase(
   config: SupabaseConfig,
   runtime: Pick<Runtime, 'fetch'>,
   capabilities: SupabaseFacts['capabilities'],
 ): Promise<SupabaseFacts> {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (config.providerKey !== undefined) headers['apikey'] = config.providerKey
-  const ask = (path: string): Promise<Visit> => visit(config.providerUrl + path, runtime, { headers })
+  const ask = (path: string): Promise<ProbeResult> => probe(config.providerUrl + path, runtime, { headers })
   const { path, method, body } = askForDatabase
   const [settings, keySet, database, ...discovery] = await Promise.all([
     ask('/settings'),
     ask('/.well-known/jwks.json'),
-    visit(config.providerUrl + path, runtime, {
+    probe(config.providerUrl + path, runtime, {
       method,
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),

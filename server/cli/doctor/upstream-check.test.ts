@@ -7,10 +7,10 @@ import { upstreamAt, upstreamOf } from '../../core/gateway/upstream-document.ts'
 import { systemRuntime } from '../../startup/system-runtime.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { askUpstream, upstreamChecks } from './upstream-check.ts'
+import { probeUpstream, upstreamChecks } from './upstream-check.ts'
 
-const checkUpstream = async (...given: Parameters<typeof askUpstream>): Promise<Finding[]> =>
-  findingsOf(upstreamChecks, await askUpstream(...given))
+const checkUpstream = async (...given: Parameters<typeof probeUpstream>): Promise<Finding[]> =>
+  findingsOf(upstreamChecks, await probeUpstream(...given))
 
 let server: Server | undefined
 
@@ -29,7 +29,7 @@ async function upstream(
   return reading.value as HttpUpstream
 }
 
-const summary = async (given: HttpUpstream, runtime: Parameters<typeof askUpstream>[1] = systemRuntime) =>
+const summary = async (given: HttpUpstream, runtime: Parameters<typeof probeUpstream>[1] = systemRuntime) =>
   (await checkUpstream(given, runtime)).map(({ name, state }) => `${name} ${state}`)
 
 const listsTools = (request: IncomingMessage, response: ServerResponse): void => {
@@ -58,6 +58,22 @@ describe('doctor, on an HTTP upstream', () => {
       'upstream ok',
       'upstream-public fail',
     ])
+  })
+
+  it('doctor sends no session id to an HTTP upstream without sessions', async () => {
+    const given = await upstream((request, response) => {
+      const isKnown = request.headers['mcp-session-id'] === undefined
+      response.writeHead(isKnown ? 200 : 404).end('{"result":{"tools":[]}}')
+    })
+    expect(await summary(given)).toEqual(['upstream ok', 'upstream-public warn'])
+  })
+
+  it('doctor fails an HTTP upstream that breaks off after the first answer', async () => {
+    const given = await upstream((request, response) => {
+      if (request.headers['mcp-session-id'] !== undefined) request.socket.destroy()
+      else response.writeHead(200, { 'mcp-session-id': 'a' }).end('{"result":{}}')
+    })
+    expect(await summary(given)).toEqual(['upstream fail'])
   })
 
   it('doctor requires an HTTP upstream with public tools to accept unauthenticated clients', async () => {

@@ -1,7 +1,7 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, note, type Outcome, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import { visit, type Visit } from './visit.ts'
+import { probe, type ProbeResult } from './probe.ts'
 import type { HttpUpstream, Upstream } from '../../core/gateway/upstream.ts'
 
 const revision = '2025-11-25'
@@ -16,7 +16,7 @@ export interface UpstreamFacts {
 }
 
 /** Requests the tools of an HTTP upstream as an unauthenticated client. Calls no tool, and starts no command. */
-export async function askUpstream(
+export async function probeUpstream(
   upstream: Upstream,
   runtime: Pick<Runtime, 'fetch'>,
 ): Promise<UpstreamFacts> {
@@ -94,7 +94,7 @@ async function readAccess(url: string, runtime: Pick<Runtime, 'fetch'>): Promise
   return { kind: isOk(listed) && listed.text.includes('"tools"') ? 'open' : 'closed' }
 }
 
-function isOk({ status }: Visit & { kind: 'answered' }): boolean {
+function isOk({ status }: ProbeResult & { kind: 'answered' }): boolean {
   return status >= 200 && status < 300
 }
 
@@ -103,8 +103,8 @@ function post(
   message: object,
   session: string | null,
   runtime: Pick<Runtime, 'fetch'>,
-): Promise<Visit> {
-  return visit(url, runtime, {
+): Promise<ProbeResult> {
+  return probe(url, runtime, {
     method: 'POST',
     headers: {
       accept: 'application/json, text/event-stream',

@@ -2,7 +2,7 @@ import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
-import { visit } from '../../../../server/cli/doctor/visit.ts'
+import { probe } from '../../../../server/cli/doctor/probe.ts'
 import { createToolContexts } from '../../../../server/mcp/tools/tool-context.ts'
 import { callGotrue } from '../../../../server/providers/supabase/call.ts'
 import { createKeySet } from '../../../../server/providers/jwks.ts'
@@ -56,7 +56,7 @@ const calls: Record<string, () => Promise<unknown> | undefined> = {
     }),
   'the key set': () => createKeySet(url, systemRuntime).find('kid', 'ES256'),
   'the web app': async () => (await contexts.ofCall(caller, exchange).fetch('/')).text(),
-  'the doctor': () => visit(url, systemRuntime),
+  'the doctor': () => probe(url, systemRuntime),
 }
 
 const ended: string[] = []

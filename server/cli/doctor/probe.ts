@@ -5,7 +5,7 @@ const timeoutMs = 5000
 const maxBodyLength = 1_000_000
 
 /** Result of one request. `reason` is readable, and contains nothing that was sent. */
-export type Visit =
+export type ProbeResult =
   | {
       kind: 'answered'
       status: number
@@ -17,13 +17,13 @@ export type Visit =
   | { kind: 'unreachable'; reason: string; status?: undefined; headers?: undefined; json?: undefined }
 
 /** Returns where a response redirects to, without the query; undefined for any other. */
-export function redirectOf(answer: Visit): string | undefined {
+export function redirectOf(answer: ProbeResult): string | undefined {
   const { status = 0, headers } = answer
   if (status < 300 || status > 399) return undefined
   return `to ${(headers?.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
 }
 
-export interface VisitInit {
+export interface ProbeInit {
   method?: string
   headers?: Record<string, string>
   body?: string
@@ -32,11 +32,11 @@ export interface VisitInit {
 }
 
 /** Sends one request. Follows no redirects, and never rejects. */
-export async function visit(
+export async function probe(
   url: string,
   runtime: Pick<Runtime, 'fetch'>,
-  { arrived, ...init }: VisitInit = {},
-): Promise<Visit> {
+  { arrived, ...init }: ProbeInit = {},
+): Promise<ProbeResult> {
   try {
     const request = new Request(url, { ...init, redirect: 'manual' })
     const response = await runtime.fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
@@ -54,7 +54,7 @@ export async function visit(
 }
 
 /** Reads at most as much as a document may have. */
-async function textOf({ body }: Response, arrived: VisitInit['arrived']): Promise<string> {
+async function textOf({ body }: Response, arrived: ProbeInit['arrived']): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body ?? []) {
