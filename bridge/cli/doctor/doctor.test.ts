@@ -258,6 +258,16 @@ describe('doctor', () => {
     expect(stateOf((await look([url, '--protocol', 'modern'])).checks)).toMatchObject({ session: 'fail' })
   })
 
+  it('doctor names the revision of a server that speaks 2026-07-28 only', async () => {
+    const { url } = await serve({ era: 'modern' })
+    const { code, checks } = await look([url])
+    expect(checks.at(-1)).toMatchObject({
+      state: 'ok',
+      message: expect.stringContaining('speaks 2026-07-28 and has 1 tool'),
+    })
+    expect(code).toBe(0)
+  })
+
   it('doctor lists no tools of a server that announces none', async () => {
     const { url, log } = await serve({
       opening: { capabilities: { prompts: {} }, serverInfo: { name: 'prompter', version: '1' } },

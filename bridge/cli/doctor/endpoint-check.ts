@@ -80,7 +80,7 @@ function noMcp({ status, contentType }: FirstAnswer, context: FailureContext): O
     // A token may be what is missing.
     return { ...failed(contentType.startsWith('text/html') ? page : refusal, context), state: 'warn' }
   }
-  if (status >= 400 && refusal.fault !== 'refused') return failed(refusal, context)
+  if (refusal.fault !== 'refused') return failed(refusal, context)
   const type = contentType === '' ? 'nothing' : JSON.stringify(contentType)
   const text = `No MCP server answers there (HTTP ${status}, ${type}).`
   return failed(new TransportError('no_mcp', text), context)

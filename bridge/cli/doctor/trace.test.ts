@@ -89,6 +89,17 @@ describe('doctor --trace', () => {
     expect(result).toBe('connected')
   })
 
+  it('doctor --trace shows the request of a call that failed, not an earlier one that passed', async () => {
+    const { sseUrl } = await startServer({
+      transport: 'sse',
+      handle: ({ body, path, response }) =>
+        body['method'] === 'initialize' && path !== '/sse' && !!response.writeHead(500).end(),
+    })
+    const { walked, result } = await trace([sseUrl])
+    expect(walked).toBe('challenge 200, resource_metadata 200, !first_call 500')
+    expect(result).toBe('failed')
+  })
+
   it('doctor --trace follows the challenge to another address, and a redirect from there', async () => {
     const { url } = await serve(({ path, origin, headers, response, json }) => {
       if (path === '/custom') response.writeHead(307, { Location: '/moved' }).end()
@@ -119,12 +130,15 @@ describe('doctor --trace', () => {
     expect(result).toBe(outcome)
   })
 
-  it.each<[what: string, fault: (request: Received) => boolean, walked: RegExp, detail: RegExp]>([
+  it.each<
+    [what: string, fault: (request: Received) => boolean, walked: RegExp, detail: RegExp, advice: RegExp]
+  >([
     [
       'resource metadata that is not there',
       ({ path, response }) => path.startsWith(resourcePath) && !!response.writeHead(404).end(),
       /^challenge 401, !resource_metadata 404, server_metadata 200$/,
       /RFC 9728\); got 404 at \S+\/oauth-protected-resource\/mcp, then 404 at \S+\/oauth-protected-resource\.$/,
+      /below \/\.well-known\/ must reach it/,
     ],
     [
       'a web page in place of the metadata of the authorization server',
@@ -133,6 +147,7 @@ describe('doctor --trace', () => {
         !!response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html>'),
       /^challenge 401, resource_metadata 200, !server_metadata 200$/,
       /RFC 8414 .*; got 200 text\/html at \S+oauth-authorization-server, then /,
+      /below \/\.well-known\/ must reach it/,
     ],
     [
       'an authorization server that names another issuer',
@@ -148,6 +163,7 @@ describe('doctor --trace', () => {
       },
       /^challenge 401, resource_metadata 200, !server_metadata 200$/,
       /names another issuer/,
+      /./,
     ],
     [
       'an authorization server that is out of order',
@@ -155,14 +171,15 @@ describe('doctor --trace', () => {
         /oauth-authorization-server|openid/.test(path) && !!response.writeHead(503).end(),
       /^challenge 401, resource_metadata 200, !server_metadata 503$/,
       /got 503 at .* answered with status 503\.$/,
+      /^(?!.*well-known)./,
     ],
-  ])('doctor --trace names the step of %s', async (_, fault, walked, detail) => {
+  ])('doctor --trace names the step of %s', async (_, fault, walked, detail, advice) => {
     const { url } = await serve(fault)
     const run = await trace([url])
     expect(run.walked).toMatch(walked)
     expect(run.steps.find(({ ok }) => !ok)?.detail).toMatch(detail)
     expect(run.result).toBe('failed')
-    expect(run.advice).toBeTruthy()
+    expect(run.advice).toMatch(advice)
     expect(run.code).not.toBe(0)
   })
 
