@@ -437,6 +437,25 @@ it('a notification without a session starts no process', async () => {
   expect(fixture.endpoint.processCount()).toBe(0)
 })
 
+it('log messages go to no call of 2026-07-28 that has not asked for them', async () => {
+  const client = open().client()
+  const logged = JSON.stringify(notification('notifications/message', { level: 'alert', data: 1 }))
+  const params = { name: 'write', arguments: { to: 'stdout', value: `${logged}\n` } }
+  const levelKey = 'io.modelcontextprotocol/logLevel'
+  for (const [_meta, methods] of [
+    [{}, [undefined]],
+    [{ [levelKey]: 'info' }, ['notifications/message', undefined]],
+  ] as const) {
+    const { message, headers } = message2026('tools/call', { ...params, _meta })
+    const response = await client.post(message, headers)
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    const got = isStream
+      ? (await readMessages(response).rest()).map((each) => each.message.method)
+      : [undefined]
+    expect(got).toEqual(methods)
+  }
+})
+
 it('log messages of a session with several open calls go to its GET stream alone, from its level on', async () => {
   const fixture = open(['--era', 'legacy'])
   const client = fixture.client()

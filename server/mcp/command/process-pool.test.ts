@@ -399,10 +399,15 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
   })
 
-  it('a token of the provider is masked in the error output of a process', async ({ expect }) => {
+  it('a token of the provider is masked in the error output of a process, and in output that is skipped', async ({
+    expect,
+  }) => {
     const fixture = open([], { env })
-    await fixture.client(withToken('abc.def')).call('write', { value: 'token abc.def!\n' })
-    await expect.poll(() => fixture.reported('upstream_stderr')).toMatchObject([{ line: 'token ***!' }])
+    const client = fixture.client(withToken('abc.def'))
+    await client.call('write', { value: 'token abc.def!\n' })
+    await client.call('write', { to: 'stdout', value: 'token abc.def!\n' })
+    for (const event of ['upstream_stderr', 'upstream_output_skipped'])
+      await expect.poll(() => fixture.reported(event)).toMatchObject([{ line: 'token ***!' }])
   })
 })
 
