@@ -151,9 +151,11 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(await isSeen('.test [name=settings]')).toBe(true)
     expect(await isSeen('[name=test]')).toBe(false)
     await show(samples['ready'])
-    expect(await page.$$eval('.formats button', (all) => all.every((one) => one.checkVisibility()))).toBe(
-      true,
+    const offered = await page.$$eval('.formats button', (buttons) =>
+      buttons.map((button) => button.checkVisibility() && button.textContent.trim()),
     )
+    expect(offered).toHaveLength(17)
+    for (const text of offered) expect(text).toMatch(/\w/)
   })
 
   it('the popup names every linked client of the table', async () => {
