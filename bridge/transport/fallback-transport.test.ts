@@ -122,6 +122,21 @@ describe('the fallback between transports', () => {
     await expect(exchange(create('http-first'), initialize)).rejects.toMatchObject({ status: 500 })
   })
 
+  it('the transport that answers first is kept, although a response arrives on the other one later', async () => {
+    const held: Received[] = []
+    post = (request) => (request.body['method'] === 'initialize' ? held.push(request) : refuse(405)(request))
+    get = openStream
+    const transport = create('http-first')
+    const opened = exchange(transport, initialize)
+    await expect.poll(() => held.length).toBe(1)
+    await exchange(transport, call(1))
+    answer(held[0]!)
+    await opened
+    const before = asked.length
+    await exchange(transport, call(2))
+    expect(asked.slice(before)).toEqual(['message'])
+  })
+
   it('the next message tries both transports again if neither answered', async () => {
     ;[post, get] = [refuse(404), refuse(404)]
     const transport = create('http-first')

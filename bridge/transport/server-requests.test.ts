@@ -107,6 +107,23 @@ describe('a server that is busy', () => {
     expect(peer.received[1]?.at).toBeGreaterThan((peer.received[0]?.at ?? 0) + 950)
   })
 
+  it.each([502, 503, 504])(
+    'a server that is down with %d is asked again after the time it names',
+    async (status) => {
+      let count = 0
+      answer = (request) =>
+        (count += 1) === 1 ? request.json(status, {}, { 'Retry-After': '1' }) : accept(request)
+      expect(await exchange(transport, list)).toHaveLength(1)
+      expect(peer.received[1]?.at).toBeGreaterThan((peer.received[0]?.at ?? 0) + 950)
+      answer = (request) => request.json(status, {}, { 'Retry-After': '9' })
+      await expect(exchange(transport, list)).rejects.toMatchObject({
+        fault: 'unavailable',
+        retryAfterSeconds: 9,
+      })
+      expect(peer.received).toHaveLength(3)
+    },
+  )
+
   it('a busy server is not asked again if it names a longer time', async () => {
     answer = (request) => request.json(429, {}, { 'Retry-After': '9' })
     await expect(exchange(transport, list)).rejects.toMatchObject({

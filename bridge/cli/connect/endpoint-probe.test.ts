@@ -38,6 +38,8 @@ describe('the probe of an endpoint', () => {
     [405, 200, 'text/event-stream', { status: 200, isSse: true }],
     [404, 401, 'text/plain', { status: 401, isSse: false }],
     [405, 200, 'text/html', { status: 405, isSse: false }],
+    [405, 503, 'text/event-stream', { status: 405, isSse: false }],
+    [404, 403, 'text/event-stream', { status: 404, isSse: false }],
     [404, 404, 'text/plain', { status: 404, isSse: false }],
   ])(
     'the probe of an endpoint tries the older transport after POST got %d: GET gets %d %s',
