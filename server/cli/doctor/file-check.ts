@@ -58,41 +58,38 @@ function findingName(field: CheckedFile): string {
 }
 
 export interface KeyFacts {
+  /** Empty: the server creates a key when it starts. */
   kids: readonly string[]
-  text: string
   /** Undefined: not in a file. */
   path: string | undefined
 }
 
-/** Reads a key ring whose file passed `fileFaults`: the server creates a missing one. */
+/** Reads a key ring whose file, if there is one, passed `fileFaults`. */
 export function readKeySource(source: KeySource): KeyFacts {
-  switch (source.kind) {
-    case 'memory':
-      return {
-        kids: [],
-        text: 'Each start creates a new key, which is lost with everything in memory.',
-        path: undefined,
-      }
-    case 'ring': {
-      const kids = source.keys.map(({ kid }) => kid)
-      return { kids, text: describeRing(kids, 'DRAWBRIDGE_SECRET_KEYS'), path: undefined }
-    }
-    case 'file': {
-      const { path } = source
-      const file = readSettingFile(path)
-      if (file.kind === 'unreadable')
-        return { kids: [], text: `The first start creates a key in ${path}.`, path: undefined }
-      const kids = parseSecretKeys(keyFileEntries(file.text).join(',')).map(({ kid }) => kid)
-      return { kids, text: describeRing(kids, path), path }
-    }
-  }
+  if (source.kind === 'memory') return { kids: [], path: undefined }
+  if (source.kind === 'ring') return { kids: source.keys.map(({ kid }) => kid), path: undefined }
+  const { path } = source
+  const file = readSettingFile(path)
+  const keys = file.kind === 'unreadable' ? [] : parseSecretKeys(keyFileEntries(file.text).join(','))
+  return { kids: keys.map(({ kid }) => kid), path }
 }
 
 /** Checks the keys, and that others cannot read them. */
 export const keyChecks: Checks<KeyFacts> = {
-  'key-ring': ({ text }) => ok(text),
-  'key-file-mode': ({ path }) =>
-    path !== undefined && isReadByAll(path)
+  'key-ring'({ kids: [first, ...others], path }) {
+    if (first !== undefined) {
+      const older = others.map((kid) => `\`${kid}\``).join(', ')
+      const where = path ?? 'DRAWBRIDGE_SECRET_KEYS'
+      return ok(
+        `The key \`${first}\` in ${where} encrypts new sessions${older && `; ${older} can still decrypt`}.`,
+      )
+    }
+    return path === undefined
+      ? ok('Each start creates a new key, which is lost with everything in memory.')
+      : ok(`The first start creates a key in ${path}.`)
+  },
+  'key-file-mode': ({ kids, path }) =>
+    path !== undefined && kids.length > 0 && isReadByAll(path)
       ? fail(
           `Every user of this machine can read ${path}.`,
           `chmod 600 ${path}; for a mounted secret set defaultMode 0400.`,
@@ -103,9 +100,4 @@ export const keyChecks: Checks<KeyFacts> = {
 /** Returns whether every user of this machine can read a file. Not checked on Windows. */
 export function isReadByAll(path: string): boolean {
   return process.platform !== 'win32' && (statSync(path).mode & 0o007) !== 0
-}
-
-function describeRing([first, ...others]: readonly string[], where: string): string {
-  const older = others.map((kid) => `\`${kid}\``).join(', ')
-  return `The key \`${first}\` in ${where} encrypts new sessions${older && `; ${older} can still decrypt`}.`
 }
