@@ -9,7 +9,7 @@ import {
   readJson,
 } from '../http/http-client.ts'
 import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
-import { retryAfterSeconds } from '../http/retry.ts'
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { withLimit } from './wait.ts'

@@ -10,7 +10,7 @@ import {
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
 import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
-import { retryAfterSeconds } from '../http/retry.ts'
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import { TransportError } from './transport.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 

@@ -67,22 +67,3 @@ export function failureOfStatus(status: number): ProviderFailure {
   if (status === 429) return 'rate_limited'
   return status >= 500 || [408, 409, 425].includes(status) ? 'transient' : 'protocol'
 }
-
-const maxSeconds = 999_999
-
-/**
- * Parses a `Retry-After` field (RFC 9110 section 10.2.3) into seconds from `now`; a date in the past is 0. Undefined for anything
- * else, also for more than eleven days, which cannot be meant.
- */
-export function parseRetryAfter(text: string | null, now: number): number | undefined {
-  const seconds = secondsOf((text ?? '').trim(), now)
-  return seconds !== undefined && seconds <= maxSeconds ? seconds : undefined
-}
-
-function secondsOf(text: string, now: number): number | undefined {
-  if (/^\d+$/.test(text)) return Number(text)
-  // Date.parse accepts all sorts of text, so require the start of a date.
-  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  const milliseconds = Date.parse(text)
-  return Number.isNaN(milliseconds) ? undefined : Math.max(0, Math.ceil(milliseconds / 1000) - now)
-}

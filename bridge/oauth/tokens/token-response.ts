@@ -2,7 +2,7 @@ import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
 import { browserWall } from '../../http/browser-wall.ts'
-import { retryAfterSeconds } from '../../http/retry.ts'
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import { OAuthFailure, type OAuthFault } from '../login-port.ts'
 import { type ServerResponse, memberText } from '../server-request.ts'
 import { quoteServerError, quoteServerText } from '../server-text.ts'

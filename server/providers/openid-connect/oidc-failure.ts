@@ -1,5 +1,6 @@
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { failureOfStatus, parseRetryAfter } from '../provider-response.ts'
+import { failureOfStatus } from '../provider-response.ts'
 
 /** Why a call through the OpenID Connect library failed, as far as known. */
 export type OidcFailure =
@@ -26,10 +27,8 @@ export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   const answer = [response, cause].find((value) => value instanceof Response)
   if (answer && !answer.ok) {
     const code = errorCode(error) ?? errorCode(await readJson(answer))
-    // A date is ignored: there is no clock here.
-    const retryAfter = answer.headers.get('retry-after')
-    const retryAfterSeconds = /^\d/.test(retryAfter ?? '') ? parseRetryAfter(retryAfter, 0) : undefined
-    return { kind: 'refused', status: answer.status, code, retryAfterSeconds }
+    const seconds = retryAfterSeconds(Object.fromEntries(answer.headers))
+    return { kind: 'refused', status: answer.status, code, retryAfterSeconds: seconds }
   }
   return { kind: 'unusable', reason: cause instanceof Error ? cause.message : messageOf(error) }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { fetchFromProvider, parseRetryAfter } from '../provider-response.ts'
+import { fetchFromProvider } from '../provider-response.ts'
 
 export interface GotrueAddress {
   /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */
@@ -68,7 +69,7 @@ function refusalOf(request: GotrueRequest, response: Response, body: unknown, no
     call: `${request.method} ${request.path.replace(/\?.*/, '')}`,
     status,
     code: codeOf(body) ?? asCode(headers.get('x-sb-error-code')),
-    retryAfterSeconds: mayReturn ? parseRetryAfter(headers.get('retry-after'), now) : undefined,
+    retryAfterSeconds: mayReturn ? retryAfterSeconds(Object.fromEntries(headers), now) : undefined,
   }
 }
 
