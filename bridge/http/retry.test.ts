@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Envelope } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError, type NetworkFault } from './http-client.ts'
