@@ -326,8 +326,8 @@ describe('doctor', () => {
       variable: ['profile', 'store'],
       file: ['protocol'],
     })
-    const told = good.checks.filter(({ name, state }) => name === 'configuration' && state === 'warn')
-    expect(told.map(({ message }) => message)).toEqual([
+    const warnings = good.checks.filter(({ name, state }) => name === 'configuration' && state === 'warn')
+    expect(warnings.map(({ message }) => message)).toEqual([
       expect.stringContaining('DRAWBRIDGE_PROFIEL'),
       expect.stringContaining('can be read by others'),
     ])

@@ -20,7 +20,7 @@ import { terminalColumns } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { readStore, storeChecks, type StoreFacts } from './credential-check.ts'
-import { askEndpoint, endpointChecks, signInNeed } from './endpoint-check.ts'
+import { probeEndpoint, endpointChecks, signInNeed } from './endpoint-check.ts'
 import { exitCodeOf } from './finding.ts'
 import { ownChecks } from './own-check.ts'
 import { findSignIn, signInChecks } from './sign-in-check.ts'
@@ -36,7 +36,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, line, surroundings } = input
   const all: Finding[] = []
   const layout = { nameWidth: 20, colour: terminal.colour, columns: terminalColumns() }
-  const say = (findings: readonly Finding[]): void => {
+  const print = (findings: readonly Finding[]): void => {
     for (const { fix, ...rest } of findings) {
       const finding = { ...rest, ...(fix !== undefined && { fix: asTyped(fix) }) }
       all.push(finding)
@@ -58,9 +58,9 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { platform } = surroundings
   const { warnings } = read
   const nodeVersion = process.versions.node
-  say(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform }))
+  print(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform }))
   if (config === undefined) {
-    say([{ name: 'endpoint', ...warn('Not checked yet: correct the configuration first.') }])
+    print([{ name: 'endpoint', ...warn('Not checked yet: correct the configuration first.') }])
   } else {
     const http = createHttpClient(config.network)
     const findings = examine(config, { http, runtime: input.runtime })
@@ -68,7 +68,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
       for (;;) {
         const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
         if (done) break
-        say(value)
+        print(value)
       }
     } finally {
       http.close()
@@ -84,7 +84,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
 /** Follows a connection from the first request to the list of tools, as far as the stored login allows. */
 export async function* examine(config: BridgeConfig, ports: OAuthPorts): Findings {
   const { runtime } = ports
-  const facts = await askEndpoint(config, ports)
+  const facts = await probeEndpoint(config, ports)
   yield findingsOf(endpointChecks, facts)
   const { answer } = facts
   if (answer === undefined) {

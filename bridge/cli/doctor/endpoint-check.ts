@@ -9,10 +9,10 @@ import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-pro
 import { type FailureContext, failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 
-export type EndpointFacts = Awaited<ReturnType<typeof askEndpoint>>
+export type EndpointFacts = Awaited<ReturnType<typeof probeEndpoint>>
 
 /** Returns a server's first response to a client without a token, or the reason for its absence; `namesSignIn` if it names an authorization server. */
-export async function askEndpoint(config: BridgeConfig, ports: OAuthPorts) {
+export async function probeEndpoint(config: BridgeConfig, ports: OAuthPorts) {
   const headers = Object.entries(config.proxy.headers).filter(
     ([name]) => name.toLowerCase() !== 'authorization',
   )

@@ -20,7 +20,7 @@ describe('a failure as a finding of doctor', () => {
   })
 
   it.each(Object.entries(failureTable))(
-    'doctor never advises to run doctor, for %s',
+    'doctor never advises running doctor, for %s',
     (_code, { nextStep }) => {
       const { fix } = failed(new CommandFailure('x', nextStep), context)
       expect(fix).not.toContain('drawbridge doctor')

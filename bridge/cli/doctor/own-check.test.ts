@@ -33,7 +33,7 @@ describe('doctor, on this computer', () => {
     [{ file: { path: '/x', mode: 0o100600 } }, []],
     [{ file: { path: '/x', mode: 0o100640 } }, ['configuration warn']],
     [{ file: { path: '/x', mode: 0o100666 }, platform: 'win32' }, []],
-  ])('for %j doctor warns about %j', (facts, warnings) => {
+  ])('doctor, for %j, reports %j', (facts, warnings) => {
     expect(warningsOf(facts)).toEqual(warnings)
   })
 })

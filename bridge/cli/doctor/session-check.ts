@@ -93,7 +93,7 @@ export async function listTools(
       listing.listed = await request('tools/list', {})
     return listing
   } finally {
-    proxy.stop('nothing more is asked')
+    proxy.stop('the check is done')
     await ended
   }
 }

@@ -18,7 +18,7 @@ beforeEach(() => {
 /** What doctor says about `settings`; `fetch` is the network. */
 async function examine(
   settings: Readonly<Record<string, string>>,
-  fetch: (request: Request) => Promise<Response> = nobody,
+  fetch: (request: Request) => Promise<Response> = refuseConnection,
 ): Promise<{ code: number; text: string; ok: unknown; checks: Finding[]; settings: Record<string, string> }> {
   const runtime = { ...createFakeRuntime(), fetch }
   const [plain, json] = [false, true].map((isJson) =>
@@ -35,7 +35,7 @@ async function examine(
   return { code, text: plain.said().stdout, ...facts }
 }
 
-const nobody = (): Promise<Response> =>
+const refuseConnection = (): Promise<Response> =>
   Promise.reject(
     new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) }),
   )
@@ -110,7 +110,7 @@ it('doctor reports a sound configuration in a fixed order, with notes on facts t
   expect(text).toContain('\n15 ok, 3 notes to check yourself, 2 warnings, 0 failed.')
 })
 
-it('doctor goes on after a failed check, and ends with the next step', async () => {
+it('doctor continues after a failed check, and ends with the next step', async () => {
   const { code, ok, checks, text } = await examine({ ...supabase, SECRET_KEYS: 'file:/none' })
   const failed = checks.filter(({ state }) => state === 'fail')
   expect(failed.map(({ name }) => name)).toEqual(['key-ring', 'provider'])
@@ -164,12 +164,12 @@ it('doctor prints no secret, whatever the fault', async () => {
   expect(text + JSON.stringify(checks)).not.toMatch(/material|bWF0ZXJpYWw/)
 })
 
-it('doctor asks the running server about the embedded provider', async () => {
+it('doctor reads the embedded provider from the running server', async () => {
   const sleep = (ms: number): Promise<void> => delay(ms)
   const server = await startDrawbridge({}, { ...createFakeRuntime(), sleep })
   const fetch = (request: Request): Promise<Response> =>
     new URL(request.url).port === '8788'
-      ? (server.app.sandbox?.fetch(request) ?? nobody())
+      ? (server.app.sandbox?.fetch(request) ?? refuseConnection())
       : server.app.fetch(request)
   const { code, checks } = await examine({}, fetch)
   await server.close()

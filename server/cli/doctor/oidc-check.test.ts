@@ -51,13 +51,13 @@ it('doctor names the setting for dex at a provider that cannot revoke, unless it
 })
 
 it('doctor requests the discovery document below the issuer, and the keys that it names', async () => {
-  const asked: string[] = []
+  const requested: string[] = []
   const fetch = async (request: Request): Promise<Response> => {
-    asked.push(request.url)
+    requested.push(request.url)
     return Response.json(document)
   }
   await probeOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
-  expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
+  expect(requested).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
 })
 
 describe('doctor, on the discovery document', () => {
@@ -88,12 +88,12 @@ describe('doctor, on the discovery document', () => {
       keySet: undefined,
     }
     expect(findingsOf(oidcChecks, page)[0]?.message).toContain('(404)')
-    const nobody: OidcFacts = {
+    const unreachable: OidcFacts = {
       config,
       discovery: { kind: 'unreachable', reason: 'gone' },
       keySet: undefined,
     }
-    expect(findingsOf(oidcChecks, nobody)).toMatchObject([{ name: 'provider', state: 'fail' }])
+    expect(findingsOf(oidcChecks, unreachable)).toMatchObject([{ name: 'provider', state: 'fail' }])
   })
 })
 
@@ -122,7 +122,7 @@ describe('doctor, on the features of a provider', () => {
     expect(found?.fix).toContain('Remove the setting')
   })
 
-  it('doctor does not miss offline_access if it is not requested', () => {
+  it('doctor ignores an unlisted offline_access that is not requested', () => {
     const google = { ...config, providerScope: 'openid email' }
     const findings = findingsOf(oidcChecks, {
       ...facts({ scopes_supported: ['openid', 'email'] }),
@@ -162,7 +162,7 @@ describe('doctor, on whether a sign-in can work', () => {
       'takes a secret in the body',
       { token_endpoint_auth_methods_supported: ['private_key_jwt', 'client_secret_post'] },
     ],
-    ['may be pushed requests', { require_pushed_authorization_requests: false }],
+    ['accepts pushed requests without requiring them', { require_pushed_authorization_requests: false }],
     [
       'lists the required features among others',
       {

@@ -105,14 +105,14 @@ export const oidcChecks: Checks<OidcFacts> = {
         'Turn on the refresh_token grant for this client at the provider.',
       )
     }
-    const asked = providerScope.split(' ').includes('offline_access')
-    if (asked && lists(document, 'scopes_supported', 'offline_access') === false) {
+    const isOffline = providerScope.split(' ').includes('offline_access')
+    if (isOffline && lists(document, 'scopes_supported', 'offline_access') === false) {
       return warn(
-        'The provider does not list the scope offline_access that DRAWBRIDGE_PROVIDER_SCOPE asks for.',
+        'The provider does not list the scope offline_access in DRAWBRIDGE_PROVIDER_SCOPE.',
         'Remove it if sign-in fails with invalid_scope. For Google set DRAWBRIDGE_PROVIDER_PARAMETERS="access_type=offline&prompt=consent".',
       )
     }
-    return ok(`Refresh tokens are requested${asked ? ' with offline_access' : ''}.`)
+    return ok(`Refresh tokens are requested${isOffline ? ' with offline_access' : ''}.`)
   }),
   'sign-out': discovered((document, { providerSessions }) => {
     const isShared = providerSessions === 'one'

@@ -53,7 +53,7 @@ export async function probe(
   }
 }
 
-/** Reads at most as much as a document may have. */
+/** Reads the body, up to the limit. */
 async function textOf({ body }: Response, arrived: ProbeInit['arrived']): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -74,7 +74,7 @@ it.each<
     /can make tokens/,
   ],
   [
-    'are of no use',
+    'cannot verify signatures',
     answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
     undefined,
     'fail',

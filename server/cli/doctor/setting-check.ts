@@ -53,8 +53,8 @@ export const reachChecks: Checks<
     accessTokenTtl >= minTokenLifeSeconds
       ? undefined
       : warn(
-          `Access tokens expire after ${accessTokenTtl} s. Gemini CLI renews them 5 minutes early, Codex 30 s, the Go SDK 10 s: with less they refresh at every call, or fail.`,
-          'Set DRAWBRIDGE_ACCESS_TOKEN_TTL to 10m or more. Every token can be revoked at once anyway.',
+          `Access tokens expire after ${accessTokenTtl} s: clients that refresh up to 5 minutes early do so at every call, or fail.`,
+          'Set DRAWBRIDGE_ACCESS_TOKEN_TTL to 10m or more (docs/configuration.md).',
         ),
 }
 

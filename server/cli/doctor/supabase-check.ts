@@ -29,18 +29,18 @@ export async function probeSupabase(
 ): Promise<SupabaseFacts> {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (config.providerKey !== undefined) headers['apikey'] = config.providerKey
-  const ask = (path: string): Promise<ProbeResult> => probe(config.providerUrl + path, runtime, { headers })
+  const get = (path: string): Promise<ProbeResult> => probe(config.providerUrl + path, runtime, { headers })
   const { path, method, body } = askForDatabase
   const [settings, keySet, database, ...discovery] = await Promise.all([
-    ask('/settings'),
-    ask('/.well-known/jwks.json'),
+    get('/settings'),
+    get('/.well-known/jwks.json'),
     probe(config.providerUrl + path, runtime, {
       method,
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     }),
-    ask('/.well-known/openid-configuration'),
-    ask('/.well-known/oauth-authorization-server'),
+    get('/.well-known/openid-configuration'),
+    get('/.well-known/oauth-authorization-server'),
   ])
   return { config, capabilities, settings, keySet, database, discovery }
 }
@@ -86,9 +86,9 @@ function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
 
 /** Checks the sign-in methods of the login page. Silent without a response of the provider. */
 function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): Outcome | undefined {
-  const said = settings.json
-  if (!said || !capabilities) return undefined
-  const external = isJsonObject(said['external']) ? said['external'] : {}
+  if (!settings.json || !capabilities) return undefined
+  const listed = settings.json['external']
+  const external = isJsonObject(listed) ? listed : {}
   // A method that it does not list may work anyway.
   const off = (config.social ?? []).map(({ id }) => id).filter((id) => external[id] === false)
   if (off.length > 0) {
