@@ -74,7 +74,7 @@ export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endp
   return {
     ...wrapHandlers(endpoint, inFront),
     cors:
-      cors === 'none' ? cors : (request) => (isPageNavigation(request) ? { kind: 'nobody' } : cors(request)),
+      cors === 'none' ? cors : (request) => (isPageNavigation(request) ? { kind: 'none' } : cors(request)),
   }
 }
 

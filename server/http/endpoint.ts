@@ -26,7 +26,7 @@ export interface RequestContext extends ServingContext {
 export type EndpointHandler = (request: Request, context: RequestContext) => Promise<Reply> | Reply
 
 /** Pages that may read a response: every page, without credentials; one origin, with them; or none. */
-export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
+export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'none' }
 
 /** Returns the endpoint with each of its handlers replaced by `around(handler)`. */
 export function wrapHandlers(

@@ -31,7 +31,7 @@ export function createFinisher(
     'x-frame-options': 'DENY',
     ...(baseUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
   }
-  const forNobody = { ...everywhere, 'cross-origin-resource-policy': 'same-origin' }
+  const forNone = { ...everywhere, 'cross-origin-resource-policy': 'same-origin' }
   const forEveryone = {
     ...everywhere,
     'cross-origin-resource-policy': 'cross-origin',
@@ -39,9 +39,9 @@ export function createFinisher(
     'access-control-expose-headers': exposedHeaders,
   }
   const commonHeaders = (audience: CorsAudience, vary: string | undefined): Record<string, string> => {
-    if (audience.kind !== 'origin') return { ...(audience.kind === 'everyone' ? forEveryone : forNobody) }
+    if (audience.kind !== 'origin') return { ...(audience.kind === 'everyone' ? forEveryone : forNone) }
     return {
-      ...forNobody,
+      ...forNone,
       'access-control-allow-origin': audience.origin,
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers': exposedHeaders,

@@ -99,7 +99,7 @@ function pathsOf({ path, prefix }: Endpoint): string[] {
 function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, refuse: Refusal): Route {
   const { path, prefix, cors, anyHost, otherMethods } = endpoint
   const handlers = new Map(Object.entries(endpoint.methods))
-  const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'nobody' }) : cors
+  const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'none' }) : cors
   const allow = allowedMethods(endpoint)
   return {
     name: prefix ? `${path}*` : path,
@@ -107,7 +107,7 @@ function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, r
     handle(request, context) {
       if (!anyHost && !isOwnHost(request)) return refuse('misdirected_request', request, context)
       if (request.method === 'OPTIONS' && cors !== 'none') {
-        return audienceOf(request).kind === 'nobody'
+        return audienceOf(request).kind === 'none'
           ? httpError('forbidden_origin')
           : preflight(request, [...handlers.keys()], endpoint.readsHeaders)
       }

@@ -14,7 +14,7 @@ export function streamCheckPath(basePath: string): string {
 
 /**
  * Writes two events, one second apart, and ends: a client that receives both at once is behind a proxy that buffers streams.
- * Open to anybody, because nothing else streams without a credential. It says nothing, and costs a timer: eight a second at most;
+ * Open to everyone, because nothing else streams without a credential. It says nothing, and costs a timer: eight a second at most;
  * more are refused with 429, which load shedding counts.
  */
 export function createStreamCheckEndpoint(basePath: string, { sleep }: Pick<Runtime, 'sleep'>): Endpoint {

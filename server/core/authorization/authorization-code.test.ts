@@ -150,7 +150,7 @@ describe('redeemAuthorizationCode', () => {
   it.each([
     [59, 'redeemed'],
     [60, 'invalid_grant'],
-  ])('RFC 6749 4.1.2: after %i s: %s', async (after, outcome) => {
+  ])('RFC 6749 4.1.2: a code redeemed after %i s: %s', async (after, outcome) => {
     runtime.advance(after)
     const result = redeem().then(
       () => 'redeemed',

@@ -29,8 +29,8 @@ export interface DeviceStore {
   decideDevice(deviceHash: string, decision: 'approved' | 'denied', now: number): Promise<boolean>
   /**
    * Counts a poll. One that comes sooner after the previous one than `intervalSeconds`, less a second for the network, returns
-   * `slow_down` (RFC 8628 section 3.5). The client then waits longer; one that does not, and keeps to the interval that it was told
-   * first, is in time all the same. An approved device is `approved` at every poll until it expires; its code tracks
+   * `slow_down` (RFC 8628 section 3.5). The client then waits longer; one that does not, and keeps to the first
+   * interval, is still in time. An approved device is `approved` at every poll until it expires; its code tracks
    * whether it was redeemed.
    */
   pollDevice(deviceHash: string, intervalSeconds: number, now: number): Promise<DevicePoll>

@@ -49,7 +49,7 @@ const approve = async (): Promise<boolean> => approveDevice(await waiting(), sig
 const refusal = (code: string) => ({ name: 'OAuthError', code, status: 400 })
 
 describe('startDeviceAuthorization', () => {
-  it('RFC 8628 3.2, RFC 8628 5.2: answers both codes, where to go, and for how long', () => {
+  it('RFC 8628 3.2, RFC 8628 5.2: a device authorization response has both codes, the address to visit and their lifetime', () => {
     expect(started).toEqual({
       device_code: expect.stringMatching(/^mcpd_[A-Za-z0-9_-]{43}$/),
       user_code: expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/),
@@ -121,7 +121,7 @@ it.each(['', 'BCDF-GHJK'])('findDeviceByUserCode finds nothing under %j', async 
 })
 
 describe('redeemDeviceCode', () => {
-  it('RFC 8628 3.5: waits, then gets the tokens of the user who approved', async () => {
+  it('RFC 8628 3.5: a device waits, then gets the tokens of the user who approved it', async () => {
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
     runtime.advance(5)
     expect(await approve()).toBe(true)
@@ -137,7 +137,7 @@ describe('redeemDeviceCode', () => {
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeDefined()
   })
 
-  it('RFC 8628 3.5: a device that asks too fast is slowed down', async () => {
+  it('RFC 8628 3.5: a device that polls too fast is slowed down', async () => {
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
     runtime.advance(3)
     await expect(poll()).rejects.toMatchObject(refusal('slow_down'))
@@ -147,12 +147,12 @@ describe('redeemDeviceCode', () => {
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
   })
 
-  it('RFC 8628 3.5: a refusal is access_denied', async () => {
+  it('RFC 8628 3.5: a device that the user refused gets access_denied', async () => {
     expect(await denyDevice(await waiting(), ports)).toBe(true)
     await expect(poll()).rejects.toMatchObject(refusal('access_denied'))
   })
 
-  it('RFC 8628 3.5: too late is expired_token', async () => {
+  it('RFC 8628 3.5: a device that polls too late gets expired_token', async () => {
     runtime.advance(900)
     await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
   })
@@ -165,13 +165,13 @@ describe('redeemDeviceCode', () => {
   })
 
   it.each(['', `mcpd_${'x'.repeat(43)}`, `mcpd_${'x'.repeat(43)} mcpc_public`])(
-    'RFC 8628 3.5: %j is invalid_grant',
+    'RFC 8628 3.5: the device code %j is invalid_grant',
     async (deviceCode) => {
       await expect(poll(deviceCode)).rejects.toMatchObject(refusal('invalid_grant'))
     },
   )
 
-  it('RFC 8707 2.2: a foreign resource is refused, and the code stays good', async () => {
+  it('RFC 8707 2.2: a device code sent for a foreign resource is refused, and stays good', async () => {
     await approve()
     await expect(poll(undefined, client, ['https://other.example/'])).rejects.toMatchObject(
       refusal('invalid_target'),
@@ -179,7 +179,7 @@ describe('redeemDeviceCode', () => {
     expect((await poll(undefined, client, [`${resource}/`])).grant.resource).toBe(resource)
   })
 
-  it('RFC 9700 2.1.1: a code that comes back later ends what it gave', async () => {
+  it('RFC 9700 2.1.1: a device code presented again later ends its grant', async () => {
     await approve()
     const { response } = await poll()
     runtime.advance(11)

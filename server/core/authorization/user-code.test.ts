@@ -5,13 +5,13 @@ import { createUserCode, normaliseUserCode } from './user-code.ts'
 const { randomBytes } = createFakeRuntime()
 
 describe('createUserCode (RFC 8628 section 6.1)', () => {
-  it('RFC 8628 6.1: is eight letters without vowels, in two groups', () => {
+  it('RFC 8628 6.1: a user code has eight letters without vowels, in two groups', () => {
     for (let count = 0; count < 200; count += 1) {
       expect(createUserCode(randomBytes)).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
     }
   })
 
-  it('RFC 8628 5.1: every letter is equally likely: bytes beyond the last whole alphabet are thrown away', () => {
+  it('RFC 8628 5.1: every letter of a user code is equally likely: bytes beyond the last whole alphabet are dropped', () => {
     const drawn = [new Uint8Array(8).fill(255), new Uint8Array(8).fill(240), new Uint8Array(8).fill(239)]
     expect(createUserCode(() => drawn.shift() ?? new Uint8Array(8))).toBe('ZZZZ-ZZZZ')
     expect(drawn).toHaveLength(0)

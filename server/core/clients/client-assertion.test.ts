@@ -72,7 +72,7 @@ const verify = (assertion: string, ports = createPorts(), keys: ClientKeys | und
 const refused = { name: 'OAuthError', code: 'invalid_client', status: 401 }
 
 describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
-  it.each(algorithms)('RFC 9700 2.5: accepts a signature by %s', async (algorithm) => {
+  it.each(algorithms)('RFC 9700 2.5: verifyClientAssertion accepts a signature by %s', async (algorithm) => {
     await expect(verify(await sign({}, pairs[algorithm]))).resolves.toBeUndefined()
   })
 

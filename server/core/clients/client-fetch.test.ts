@@ -48,7 +48,7 @@ it('document fetches from one host are limited per minute, with a third reserved
   expect(await ask('a.example')).toBe('fetched')
 })
 
-it('CIMD 6.5: limits fetches from all hosts per minute', async () => {
+it('CIMD 6.5: limitFetches limits fetches from all hosts per minute', async () => {
   const { ask, runtime } = createLimited()
   for (let index = 0; index < 6; index += 1) expect(await ask(`${index}.example`)).toBe('fetched')
   expect(await ask('other.example')).toBe('too_many_fetches')

@@ -55,7 +55,7 @@ export interface FetchQuery {
 /** Fetches a public JSON document from a URL that a stranger chose, never from inside our own network. Does not reject. */
 export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
 
-const anybody: AttemptSource = { address: undefined, known: false }
+const unknownSource: AttemptSource = { address: undefined, known: false }
 
 /** A fetch for a client, and its source. `known`: a user has signed in with the client before. */
 export interface LimitedFetchQuery extends FetchQuery {
@@ -77,7 +77,7 @@ export function limitFetches(
 ): LimitedFetch {
   const inUse = new SourceLimit(runtime)
   const others = new SourceLimit(runtime)
-  return async ({ known, source = anybody, ...query }) => {
+  return async ({ known, source = unknownSource, ...query }) => {
     const { hostname } = new URL(query.url)
     const admission = known
       ? inUse.enter(everyoneShares(hostname, limits, true))

@@ -90,7 +90,7 @@ describe('createClientFinder', () => {
     expect(await finder.findClient('')).toBeUndefined()
   })
 
-  it('CIMD 4: fetches the document that an id names, at most 5 kB', async () => {
+  it('CIMD 4: the client finder fetches the document that an id names, at most 5 kB', async () => {
     const { finder, host } = createFixture()
     expect(await finder.findClient(url)).toEqual({
       id: url,
@@ -121,7 +121,7 @@ describe('createClientFinder', () => {
     },
   )
 
-  it('MCP auth Trust-Policies: takes no documents when they are switched off, and forgets the ones it took', async () => {
+  it('MCP auth Trust-Policies: the client finder takes no documents when they are switched off, and forgets those it took', async () => {
     const { store, connect } = createFixture()
     await connect()
     for (const setup of [
@@ -137,7 +137,7 @@ describe('createClientFinder', () => {
 })
 
 describe('documents are cached as HTTP says (RFC 9111)', () => {
-  it('MCP auth Client-ID-Metadata-Documents: for as long as the host says', async () => {
+  it('MCP auth Client-ID-Metadata-Documents: a document is used for as long as its host says', async () => {
     const { name, host, runtime } = createFixture({
       answer: served('One', { 'cache-control': 'max-age=600' }),
     })

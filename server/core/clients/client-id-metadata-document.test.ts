@@ -107,7 +107,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
 })
 
 describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata documents)', () => {
-  it('CIMD 4.1: describes the client', () => {
+  it('CIMD 4.1: readClientDocument describes the client', () => {
     const reading = read({
       client_uri: 'https://client.example/',
       grant_types: ['authorization_code'],

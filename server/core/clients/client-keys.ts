@@ -16,7 +16,7 @@ interface ClientKeyQuery {
   uri: string
   /** Key id. If it is unknown, the keys may be fetched again. */
   kid: string | undefined
-  /** The client is in use: its keys are fetched however many strangers request theirs. */
+  /** The client is in use: its keys are fetched however many unknown clients request theirs. */
   known: boolean
   source?: AttemptSource
 }

@@ -49,7 +49,7 @@ it('countWithin does not count an attempt in later limits once one has refused i
   expect(await count({ ...mine, key: 'third' }, all)).toBe(600)
 })
 
-it('a limit that is known to be full takes nothing from those before it', async () => {
+it('countWithin counts nothing in earlier limits while a later one is known to be full', async () => {
   for (let index = 0; index < 3; index += 1) await count(all)
   expect(await count(mine, all)).toBe(600)
   runtime.advance(600)
@@ -121,18 +121,18 @@ const rule = {
   perAddress: { max: 4, windowSeconds: 60 },
   everyone: { max: 30, windowSeconds: 600 },
 }
-const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
+const maxima = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
 
 it.each<[who: string, source: AttemptSource, expected: number[]]>([
-  ['a stranger', { address: '192.0.2.1', known: false }, [4, 20, 30]],
-  ['somebody known, who may use what is kept', { address: '192.0.2.1', known: true }, [4, 30]],
+  ['an unknown visitor', { address: '192.0.2.1', known: false }, [4, 20, 30]],
+  ['a known visitor, who may use the reserved third', { address: '192.0.2.1', known: true }, [4, 30]],
   ['a site, up to half of all', { address: '2001:db8::1', known: false }, [4, 15, 15, 20, 30]],
-  ['whoever has no address', { address: undefined, known: false }, [20, 30]],
-])('limitsOf: %s', (_who, source, expected) => {
-  expect(most(source)).toEqual(expected)
+  ['a visitor without an address', { address: undefined, known: false }, [20, 30]],
+])('limitsOf limits %s', (_who, source, expected) => {
+  expect(maxima(source)).toEqual(expected)
 })
 
-it('limitKey: tells kinds and sources apart, and says neither address nor network', () => {
+it('limitKey distinguishes kinds and sources, and contains neither address nor network', () => {
   const key = limitKey('start', '2001:db8::/64')
   expect(limitKey('start', '2001:db8::/56')).not.toBe(key)
   expect(limitKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])

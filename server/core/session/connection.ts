@@ -3,7 +3,7 @@ import { isLive } from './grant-pages.ts'
 
 const noticeSeconds = 30 * 86_400
 
-/** Why a connection ended unexpectedly, as its owner is told. */
+/** Why a connection ended unexpectedly, as shown to its owner. */
 type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {

@@ -27,18 +27,18 @@ beforeEach(() => {
 
 describe('the use of a grant', () => {
   it('the first use of a grant is written at the next flush, with time and address', async () => {
-    uses.note('g1', '192.0.2.1')
+    uses.recordUse('g1', '192.0.2.1')
     runtime.advance(20)
     await uses.flush()
     expect(written).toEqual([[{ grantId: 'g1', usedAt: start, address: '192.0.2.1' }]])
   })
 
   it('the use of a grant is written once in ten minutes, then with the latest time and address', async () => {
-    uses.note('g1', '192.0.2.1')
+    uses.recordUse('g1', '192.0.2.1')
     await uses.flush()
     for (let minute = 1; minute < 10; minute += 1) {
       runtime.advance(60)
-      uses.note('g1', '192.0.2.2')
+      uses.recordUse('g1', '192.0.2.2')
       await uses.flush()
     }
     expect(written).toHaveLength(1)
@@ -49,21 +49,21 @@ describe('the use of a grant', () => {
   })
 
   it('the use of a grant that ended is not written again: a later use counts as the first', async () => {
-    uses.note('g1', undefined)
+    uses.recordUse('g1', undefined)
     await uses.flush()
     runtime.advance(600)
     await uses.flush()
     expect(written).toHaveLength(1)
-    uses.note('g1', undefined)
+    uses.recordUse('g1', undefined)
     await uses.flush()
     expect(written).toHaveLength(2)
   })
 
   it('the use of a grant that is noted during a flush is written by a later one', async () => {
-    uses.note('g1', 'before')
+    uses.recordUse('g1', 'before')
     fail = () => {
       runtime.advance(1)
-      uses.note('g1', 'meanwhile')
+      uses.recordUse('g1', 'meanwhile')
     }
     await uses.flush()
     fail = () => {}
@@ -77,22 +77,22 @@ describe('the last tool', () => {
   const toolsWritten = (): unknown[] => written.flat().map(({ tool }) => tool)
 
   it('the last tool is written with the use; a use without one keeps it', async () => {
-    uses.note('g1', '192.0.2.1')
-    uses.noteTool('g1', 'list_notes')
-    uses.note('g1', '192.0.2.1')
+    uses.recordUse('g1', '192.0.2.1')
+    uses.recordTool('g1', 'list_notes')
+    uses.recordUse('g1', '192.0.2.1')
     await uses.flush()
     runtime.advance(600)
-    uses.note('g1', '192.0.2.1')
+    uses.recordUse('g1', '192.0.2.1')
     await uses.flush()
     runtime.advance(600)
-    uses.noteTool('g1', 'add_note')
+    uses.recordTool('g1', 'add_note')
     await uses.flush()
     expect(toolsWritten()).toEqual(['list_notes', 'list_notes', 'add_note'])
   })
 
   it('the last tool is cut to 200 characters', async () => {
-    uses.note('g1', '192.0.2.1')
-    uses.noteTool('g1', 't'.repeat(201))
+    uses.recordUse('g1', '192.0.2.1')
+    uses.recordTool('g1', 't'.repeat(201))
     await uses.flush()
     expect(toolsWritten()).toEqual(['t'.repeat(200)])
   })
@@ -116,7 +116,7 @@ describe('two addresses at once', () => {
     for (const use of all.split(', ')) {
       const [after, place = ''] = use.split(' ')
       runtime.advance(Number(after))
-      uses.note('g1', places[place])
+      uses.recordUse('g1', places[place])
     }
     await uses.flush()
     return written.at(-1)?.[0]?.twoAddresses
@@ -162,7 +162,7 @@ describe('two addresses at once', () => {
   it('two addresses are not found among more than four sources in turn', async () => {
     for (let use = 0; use < 10; use += 1) {
       runtime.advance(9)
-      uses.note('g1', `192.0.2.${use % 5}`)
+      uses.recordUse('g1', `192.0.2.${use % 5}`)
     }
     await uses.flush()
     expect(written.at(-1)?.[0]?.twoAddresses).toBeUndefined()
@@ -171,13 +171,13 @@ describe('two addresses at once', () => {
 
 describe('a flush', () => {
   it('a flush writes at most 500 uses at once', async () => {
-    for (let index = 0; index < 1201; index += 1) uses.note(`g${index}`, undefined)
+    for (let index = 0; index < 1201; index += 1) uses.recordUse(`g${index}`, undefined)
     await uses.flush()
     expect(written.map((batch) => batch.length)).toEqual([500, 500, 201])
   })
 
   it('a flush that fails rejects, and leaves unwritten uses for the next one', async () => {
-    for (let index = 0; index < 700; index += 1) uses.note(`g${index}`, undefined)
+    for (let index = 0; index < 700; index += 1) uses.recordUse(`g${index}`, undefined)
     fail = () => {
       if (written.length === 1) throw new Error('The store is down')
     }
@@ -190,7 +190,7 @@ describe('a flush', () => {
 })
 
 it('the memory for uses is bounded: while the store is down the oldest are lost', async () => {
-  for (let index = 0; index < 100_002; index += 1) uses.note(`g${index}`, undefined)
+  for (let index = 0; index < 100_002; index += 1) uses.recordUse(`g${index}`, undefined)
   await uses.flush()
   const ids = new Set(written.flat().map(({ grantId }) => grantId))
   expect(ids.size).toBe(100_000)

@@ -50,7 +50,7 @@ export class GrantUses {
   }
 
   /** Records that a client at `address` is using the grant. Costs one map lookup. */
-  note(grantId: string, address: string | undefined): void {
+  recordUse(grantId: string, address: string | undefined): void {
     const usedAt = this.#ports.runtime.now()
     let entry = this.#entries.get(grantId)
     if (!entry) {
@@ -62,13 +62,13 @@ export class GrantUses {
     const { use, sources } = entry
     use.usedAt = usedAt
     use.address = address
-    const twoAddresses = address === undefined ? undefined : noteSource(sources, address, usedAt)
+    const twoAddresses = address === undefined ? undefined : recordSource(sources, address, usedAt)
     if (twoAddresses) use.twoAddresses = twoAddresses
     entry.isUnwritten = true
   }
 
   /** Records that the grant, whose use is already recorded, called `tool`. */
-  noteTool(grantId: string, tool: string): void {
+  recordTool(grantId: string, tool: string): void {
     const entry = this.#entries.get(grantId)
     if (!entry) return
     entry.use.tool = tool.slice(0, maxToolLength)
@@ -106,7 +106,7 @@ export class GrantUses {
 }
 
 /** Adds a use to the sources of a grant, and returns whether two of them are now in use at once. */
-function noteSource(sources: Source[], address: string, usedAt: number): TwoAddresses | undefined {
+function recordSource(sources: Source[], address: string, usedAt: number): TwoAddresses | undefined {
   const last = sources.at(-1)
   if (last && (last.address === address || isSameSource(last.address, address))) {
     last.address = address

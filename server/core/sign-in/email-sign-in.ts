@@ -42,7 +42,7 @@ export interface EmailRequested {
 
 interface EmailFailure {
   error: ProviderError
-  /** It is the same for every address, so it may be shown. Any other failure would tell which addresses have an account. */
+  /** It is the same for every address, so it may be shown. Any other failure would reveal which addresses have an account. */
   isForAll: boolean
 }
 

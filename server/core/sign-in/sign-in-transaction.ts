@@ -23,7 +23,7 @@ export interface SignInTransaction {
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
   secondFactorId?: string | undefined
   emailPrompt?: EmailPrompt | undefined
-  /** The access rules have refused the account that signed in last: who cancels then is told so. */
+  /** The access rules refused the account that signed in last: cancelling then reports that to the client. */
   notAllowed?: true | undefined
 }
 

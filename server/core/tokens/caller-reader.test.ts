@@ -210,7 +210,7 @@ describe('the Authorization header: a token of the provider', () => {
     },
   )
 
-  it('MCP security Token-Passthrough: is invalid and not even looked at when switched off', async () => {
+  it('MCP security Token-Passthrough: a provider token is invalid, and not looked at, when provider tokens are switched off', async () => {
     const off = { sessionTokens: false }
     expect(await callerFromAuthorization(`Bearer ${good}`, off)).toMatchObject({ kind: 'invalid' })
     expect(verified).toEqual([])

@@ -56,13 +56,13 @@ describe('introspectToken', () => {
   const access = { scope: 'mcp', token_type: 'Bearer', exp: start + 3600 }
   const refresh = { scope: 'mcp offline_access', exp: start + grantSeconds }
 
-  it('RFC 7662 2.2, MCP auth Token-Audience-Binding, RFC 9700 4.15.1: what a token is worth, for a resource server of the operator', async () => {
+  it('RFC 7662 2.2, MCP auth Token-Audience-Binding, RFC 9700 4.15.1: a resource server of the operator learns what a token allows', async () => {
     runtime.advance(60)
     expect(await ask(resourceServer, pair.accessToken)).toEqual({ ...about(), ...access, ...person })
     expect(await ask(resourceServer, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh, ...person })
   })
 
-  it('RFC 7662 5: its own client does not learn who the user is, as no user agreed to that', async () => {
+  it('RFC 7662 5: the client of a token does not learn who its user is, as no user agreed to that', async () => {
     expect(await ask(owner, pair.accessToken)).toEqual({ ...about(), ...access })
     expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh })
   })
@@ -83,28 +83,31 @@ describe('introspectToken', () => {
   ]
 
   it.each(tokens)(
-    'RFC 7662 2.2: %s token of another client: inactive, and not a word more',
+    'RFC 7662 2.2: %s token of another client is inactive, without any detail',
     async (_kind, token) => {
       expect(await ask(other, token())).toEqual({ active: false })
     },
   )
 
-  it.each(tokens)('RFC 7662 2.2: %s token of a grant that has ended', async (_kind, token) => {
+  it.each(tokens)('RFC 7662 2.2: %s token of a grant that has ended is inactive', async (_kind, token) => {
     await store.endGrant(sample.grant.id, 'revoked_by_user', start)
     expect(await ask(resourceServer, token())).toEqual({ active: false })
   })
 
-  it.each(tokens)('RFC 7662 4: %s token of a grant that has expired', async (_kind, token) => {
+  it.each(tokens)('RFC 7662 4: %s token of a grant that has expired is inactive', async (_kind, token) => {
     runtime.advance(grantSeconds)
     expect(await ask(resourceServer, token())).toEqual({ active: false })
   })
 
-  it.each(tokens)('RFC 7662 2.2: %s token when the provider ended the session', async (_kind, token) => {
-    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, 'provider_session_ended', start)
-    expect(await ask(resourceServer, token())).toEqual({ active: false })
-  })
+  it.each(tokens)(
+    'RFC 7662 2.2: %s token whose session the provider ended is inactive',
+    async (_kind, token) => {
+      await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, 'provider_session_ended', start)
+      expect(await ask(resourceServer, token())).toEqual({ active: false })
+    },
+  )
 
-  it('RFC 7662 4: an access token after its time', async () => {
+  it('RFC 7662 4: an expired access token is inactive', async () => {
     runtime.advance(3599)
     expect(await ask(owner, pair.accessToken)).toMatchObject({ active: true })
     runtime.advance(1)

@@ -61,7 +61,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
   (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('rotateRefreshToken', () => {
-  it('RFC 6749 6, RFC 9700 4.14.2, MCP auth Token-Theft, RFC 9700 2.2.2: a new pair, of which both work', async () => {
+  it('RFC 6749 6, RFC 9700 4.14.2, MCP auth Token-Theft, RFC 9700 2.2.2: a refresh gives a new pair, of which both work', async () => {
     const tokens = await refresh(first)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
     expect(tokens.refresh_token).toMatch(/^mcpr_[0-9a-z]{7}f{22}[A-Za-z0-9_-]{43}$/)
@@ -84,7 +84,7 @@ describe('rotateRefreshToken', () => {
     },
   )
 
-  it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: again after 121 s the connection ends, for thief and owner', async () => {
+  it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: a refresh token presented again after 121 s ends the connection, for thief and owner', async () => {
     const tokens = await refresh(first)
     runtime.advance(121)
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })

@@ -36,7 +36,7 @@ async function refresh(): Promise<{ access_token: string; refresh_token?: string
   return (await rotateRefreshToken(request, ports)).response
 }
 
-it('RFC 7009 2.1: a refresh token ends the grant, its access tokens and the provider session', async () => {
+it('RFC 7009 2.1: revoking a refresh token ends the grant, its access tokens and the provider session', async () => {
   await revokeToken(client, refreshToken(), ports)
   expect(await accessIsLive(pair.accessToken)).toBe(false)
   await expect(refresh()).rejects.toMatchObject({ code: 'invalid_grant' })
@@ -54,7 +54,7 @@ it('a refresh token that has its successor ends the grant as well, replay or not
   )
 })
 
-it('RFC 7009 2.1: an access token goes alone', async () => {
+it('RFC 7009 2.1: revoking an access token leaves the rest of its grant', async () => {
   await revokeToken(client, pair.accessToken, ports)
   expect(await accessIsLive(pair.accessToken)).toBe(false)
   expect(ended).toEqual([])
@@ -92,7 +92,7 @@ it.each<[rule: string, token: () => string]>([
   expect(await accessIsLive(pair.accessToken)).toBe(true)
 })
 
-it('RFC 7009 2.2: a token whose grant has ended is not an error, for any client', async () => {
+it('RFC 7009 2.2: revoking a token whose grant has ended is not an error, for any client', async () => {
   await store.endGrant(sample.grant.id, 'code_reuse', start)
   for (const who of [client, other]) {
     await revokeToken(who, refreshToken(), ports)
@@ -101,7 +101,7 @@ it('RFC 7009 2.2: a token whose grant has ended is not an error, for any client'
   expect(ended).toEqual([])
 })
 
-it('RFC 7009 2.2: an expired grant is not an error', async () => {
+it('RFC 7009 2.2: revoking a token of an expired grant is not an error', async () => {
   runtime.advance(grantSeconds)
   await revokeToken(client, refreshToken(), ports)
   expect(ended).toEqual([])

@@ -86,7 +86,7 @@ class RefusalBudget {
   readonly #strangers: Rate
   readonly #limit: RateLimit
 
-  /** `kept` is the part of the total that strangers do not get. */
+  /** `kept` is the part of the total reserved for known browsers. */
   constructor({ perAddress, everyone: all }: { perAddress: Rate; everyone: Rate }, kept: number) {
     this.#perAddress = perAddress
     this.#everyone = all

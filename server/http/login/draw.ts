@@ -23,7 +23,7 @@ import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
 import { clientView, isLoopbackUri, returnAddress } from './client-view.ts'
 import { LoginError } from './login-error.ts'
-import { loginPaths, type LoginVisit, notePageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
+import { loginPaths, type LoginVisit, recordPageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
@@ -129,7 +129,7 @@ async function renderSignIn(
   const { subject, language, ports } = visit
   const { app, cookies, signIn, urls } = ports
   const { binding } = subject.visitor
-  await notePageOpen(subject, ports)
+  await recordPageOpen(subject, ports)
   const html = draw({
     ...app,
     language,

@@ -98,12 +98,12 @@ export async function findSignIn(
 
 /** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */
 export function toSignIn(subject: LoginSubject, visit: LoginVisit): SignInVisit {
-  noteAttempt(subject, visit.context)
+  recordAttempt(subject, visit.context)
   return { ...visit, subject }
 }
 
 /** Notes the client and sign-in of a request for the record of attempts. Signing in to see connections is none. */
-export function noteAttempt(
+export function recordAttempt(
   purpose: SignInPurpose | LoginSubject,
   { attempt }: Pick<LoginVisit['context'], 'attempt'>,
 ): void {
@@ -114,7 +114,7 @@ export function noteAttempt(
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
-export async function notePageOpen(subject: LoginSubject, { store, signIn }: LoginPorts): Promise<void> {
+export async function recordPageOpen(subject: LoginSubject, { store, signIn }: LoginPorts): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
   await store.noteClientOpened(subject.client.id, signIn.runtime.now())
 }

@@ -66,7 +66,7 @@ const minRefusalMs = 500
 
 /**
  * Starts the minimum duration of refusing a password; await the result for the rest of it. Wrong passwords, unknown accounts and
- * accounts over their limit cost this server and the provider different work, and the response time must not tell which it was
+ * accounts over their limit cost this server and the provider different work, and the response time must not reveal which it was
  * (OWASP Authentication Cheat Sheet, authentication responses). Does not hide a provider that takes longer.
  */
 export function startRefusalDelay(

@@ -22,7 +22,7 @@ import { takeEmail, takeEmailCode } from './email-form.ts'
 import { renderLogin, renderSecondFactor } from './draw.ts'
 import { LoginError, loginHandler } from './login-error.ts'
 import {
-  noteAttempt,
+  recordAttempt,
   findSignIn,
   loginPaths,
   type LoginPorts,
@@ -107,7 +107,7 @@ async function openForm(
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
   const opened = transactionSeal.open(fields.get('transaction'), given, ports.signIn)
-  if (opened.kind === 'foreign_browser') noteAttempt(opened.value.purpose, arrived.context)
+  if (opened.kind === 'foreign_browser') recordAttempt(opened.value.purpose, arrived.context)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
   const visit = await findSignIn(purpose, visitorOf(opened.binding, arrived), arrived)

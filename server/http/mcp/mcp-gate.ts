@@ -46,7 +46,7 @@ export interface McpPorts {
   callLimit: CallLimit
   /** Client headers that are passed on to an upstream, in lower case. */
   forwardedHeaders: readonly string[]
-  grantUses: Pick<GrantUses, 'note' | 'noteTool'>
+  grantUses: Pick<GrantUses, 'recordUse' | 'recordTool'>
 }
 
 /**
@@ -71,7 +71,7 @@ export function createMcpGate(ports: McpPorts): Endpoint {
 function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAudience {
   const origin = request.headers.get('origin')
   const verdict = judgeOrigin(origin, allowedOrigins)
-  if (verdict === 'foreign') return { kind: 'nobody' }
+  if (verdict === 'foreign') return { kind: 'none' }
   const bearer =
     request.headers.has('authorization') ||
     (request.method === 'OPTIONS' && requestedHeaders(request).includes('authorization'))
@@ -110,7 +110,7 @@ async function answer(
   }
   if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
   const { caller } = found
-  if (caller.grantId !== undefined) ports.grantUses.note(caller.grantId, context.address)
+  if (caller.grantId !== undefined) ports.grantUses.recordUse(caller.grantId, context.address)
   return (
     refuseScope(caller, [toolScope], { urls: ports.urls, scopes: ports.callers.scopes }) ??
     serve(request, caller, context, ports)
@@ -211,7 +211,7 @@ async function serveCalls(
   const { grantId } = caller
   const calls = new IncomingCalls({
     ...incoming,
-    ...(grantId !== undefined && { called: (tool) => ports.grantUses.noteTool(grantId, tool) }),
+    ...(grantId !== undefined && { called: (tool) => ports.grantUses.recordTool(grantId, tool) }),
     over() {
       admission.leave()
       context.callsOver?.()
