@@ -23,7 +23,10 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefin
  * wherever they stand; bits that do not fill a byte are dropped. Any other character gives `undefined`.
  */
 export function decodeBase64Lenient(text: string): Uint8Array<ArrayBuffer> | undefined {
-  const digits = text.replaceAll(/[= \t\n\f\r]/g, '').replaceAll('-', '+').replaceAll('_', '/')
+  const digits = text
+    .replaceAll(/[= \t\n\f\r]/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
   if (/[^A-Za-z0-9+/]/.test(digits)) return undefined
   // A lone last digit has too few bits for a byte.
   const binary = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)

@@ -360,7 +360,7 @@ it.each<[environment: Record<string, string>, words: string[], proxy: BridgeConf
   expect(read([url, ...words], { environment }).network.proxy).toEqual(proxy)
 })
 
-it('variables of the environment that are not valid proxies are a fault', () => {
+it('a variable of the environment that is not a valid proxy is a fault', () => {
   const problems = problemsOf([url], { environment: { HTTPS_PROXY: 'socks5://user:SECRET@a:1' } })
   expect(problems).toHaveLength(1)
   expect(problems[0]).toMatch(/^HTTPS_PROXY: expected the address of an HTTP proxy/)
@@ -379,7 +379,7 @@ it.each<[environment: Record<string, string>, platform: NodeJS.Platform, words: 
   [{}, 'linux', ['--open'], true],
   [{ DISPLAY: ':0' }, 'linux', ['--no-open'], false],
   [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
-])('whether %j on %s with %j opens the browser: %s', (environment, platform, words, opens) => {
+])('the environment %j on %s with %j opens a browser: %s', (environment, platform, words, opens) => {
   expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
 })
 

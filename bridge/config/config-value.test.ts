@@ -126,7 +126,7 @@ describe('values of settings', () => {
     expect(() => parse(text, source)).toThrow(expected)
   })
 
-  it('private keys come with the algorithm that fits', () => {
+  it('parsePrivateKeyFile returns a key with its algorithm, and refuses weak and other kinds', () => {
     const pem = (
       { privateKey }: KeyPairKeyObjectResult,
       type: 'pkcs1' | 'pkcs8' | 'sec1' = 'pkcs8',

@@ -14,7 +14,7 @@ const rfcExample =
   '.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ' +
   '.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 
-test('RFC 7519 section 3.1: the example', () => {
+test('RFC 7519 section 3.1: readJwt reads the header, the claims and the end of the example', () => {
   expect(readJwt(rfcExample)).toEqual({
     header: { typ: 'JWT', alg: 'HS256' },
     claims: { iss: 'joe', exp: 1_300_819_380, 'http://example.com/is_root': true },
@@ -28,7 +28,7 @@ describe('expiresAt is exp only if that is a number (RFC 7519 section 4.1.4)', (
     ['a fraction', 1.5, 1.5],
     ['a numeric string', '4102444800', undefined],
     ['missing', undefined, undefined],
-  ])('expiresAt: %s', (_rule, exp, expiresAt) => {
+  ])('readJwt reads the end of a token: %s', (_rule, exp, expiresAt) => {
     expect(readJwt(token({ exp }))).toMatchObject({ expiresAt })
   })
 
@@ -51,9 +51,12 @@ test.each([
   ['a header that is not JSON', `${text('alg')}.${part({})}.`],
   ['claims that are a list', token([])],
   ['claims that are not UTF-8', `${part({})}.${encodeBase64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.`],
-])('not a compact JWS of JSON objects (RFC 7515 section 7.1): %s', (_rule, candidate) => {
-  expect(readJwt(candidate)).toBeUndefined()
-})
+])(
+  'readJwt reads nothing but a compact JWS of JSON objects (RFC 7515 section 7.1): %s',
+  (_rule, candidate) => {
+    expect(readJwt(candidate)).toBeUndefined()
+  },
+)
 
 test('an unsecured JWT has an empty signature and can be read (RFC 7519 section 6)', () => {
   expect(readJwt(`${part({ alg: 'none' })}.${part({ sub: 'x' })}.`)?.claims).toEqual({ sub: 'x' })

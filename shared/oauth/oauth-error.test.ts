@@ -38,7 +38,7 @@ describe('OAuth 2.1 3.2.4, RFC 6749 5.2: error_description has the characters of
     ['non-ASCII', 'größe', 'gr??e'],
     ['astral characters', '😀', '??'],
     ['empty', '', ''],
-  ])('error_description: %s', (_rule, text, description) => {
+  ])('OAuthError writes its description for the wire: %s', (_rule, text, description) => {
     const error = new OAuthError('invalid_request', text)
     expect(error.description).toBe(description)
     expect(error.message).toBe(description)

@@ -60,7 +60,7 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
       { token_endpoint: 7, authorization_endpoint: `${issuer}/a` },
       { authorization_endpoint: `${issuer}/a` },
     ],
-  ])('parseAuthorizationServerMetadata: %s', (_rule, members, expected) => {
+  ])('parseAuthorizationServerMetadata keeps the usable members: %s', (_rule, members, expected) => {
     const document = Object.assign({ issuer }, members)
     expect(parseAuthorizationServerMetadata(document)).toStrictEqual({
       kind: 'parsed',
@@ -76,7 +76,7 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['an issuer that is not text', { issuer: [issuer] }, /issuer/],
     ['an issuer that is not a URL', { issuer: 'auth.example.com' }, /issuer/],
     ['an issuer of another scheme', { issuer: 'urn:x' }, /issuer/],
-  ])('authorization server metadata is unusable: %s', (_rule, document, reason) => {
+  ])('parseAuthorizationServerMetadata refuses a document: %s', (_rule, document, reason) => {
     const parsed = parseAuthorizationServerMetadata(document)
     expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
   })
@@ -108,7 +108,7 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
     ['a name is any text', { resource_name: '<b>' }, { resource_name: '<b>' }],
     ['a name of another type counts as absent', { resource_name: { en: 'x' } }, {}],
     ['unknown members are dropped', { mcp_version: 1 }, {}],
-  ])('parseProtectedResourceMetadata: %s', (_rule, members, expected) => {
+  ])('parseProtectedResourceMetadata keeps the usable members: %s', (_rule, members, expected) => {
     const document = Object.assign({ resource }, members)
     expect(parseProtectedResourceMetadata(document)).toStrictEqual({
       kind: 'parsed',
@@ -122,7 +122,7 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
     ['no resource', { authorization_servers: [issuer] }, /resource/],
     ['a resource without scheme', { resource: 'mcp.example.com/mcp' }, /resource/],
     ['a number', { resource: 1 }, /resource/],
-  ])('protected resource metadata is unusable: %s', (_rule, document, reason) => {
+  ])('parseProtectedResourceMetadata refuses a document: %s', (_rule, document, reason) => {
     const parsed = parseProtectedResourceMetadata(document)
     expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
   })
@@ -136,7 +136,7 @@ describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
     ['a port stays', 'http://localhost:8787/mcp', 'http://localhost:8787/.well-known/x/mcp'],
     ['a query stays', 'https://a.example/mcp?k=v', 'https://a.example/.well-known/x/mcp?k=v'],
     ['a fragment goes', 'https://a.example/mcp#f', 'https://a.example/.well-known/x/mcp'],
-  ])('wellKnownUrl: %s', (_rule, location, url) => {
+  ])('wellKnownUrl inserts the name behind the host: %s', (_rule, location, url) => {
     expect(wellKnownUrl(location, 'x')).toBe(url)
   })
 

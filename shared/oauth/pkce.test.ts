@@ -18,7 +18,7 @@ const verifierBytes = [
   240, 91, 88, 5, 88, 83, 132, 141, 121,
 ]
 
-test('RFC 7636 appendix B: bytes, verifier and challenge', async () => {
+test('RFC 7636 appendix B: the bytes of the example give its verifier, and that its challenge', async () => {
   expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
   expect(await deriveCodeChallenge(verifier)).toBe(challenge)
   expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
@@ -38,9 +38,12 @@ test.each([
   ['a final line end', `${'a'.repeat(43)}\n`, false],
   ['a leading line', `x\n${'a'.repeat(43)}`, false],
   ['non-ASCII letters', 'é'.repeat(43), false],
-])('isCodeVerifier (RFC 7636 section 4.1): %s', (_rule, text, valid) => {
-  expect(isCodeVerifier(text)).toBe(valid)
-})
+])(
+  'isCodeVerifier accepts 43 to 128 unreserved characters (RFC 7636 section 4.1): %s',
+  (_rule, text, valid) => {
+    expect(isCodeVerifier(text)).toBe(valid)
+  },
+)
 
 test.each([
   ['a SHA-256', challenge, true],
@@ -52,11 +55,11 @@ test.each([
   ['the standard alphabet', `${challenge.slice(1)}+`, false],
   ['a final line end', `${challenge}\n`, false],
   ['empty', '', false],
-])('isCodeChallenge (RFC 7636 section 4.2, S256 only): %s', (_rule, text, valid) => {
+])('isCodeChallenge accepts what S256 gives (RFC 7636 section 4.2): %s', (_rule, text, valid) => {
   expect(isCodeChallenge(text)).toBe(valid)
 })
 
-it('createCodeVerifier: asks for 256 bits and gives a valid verifier (RFC 7636 section 7.1)', () => {
+it('createCodeVerifier takes 256 random bits, and returns a valid verifier (RFC 7636 section 7.1)', () => {
   const asked: number[] = []
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
@@ -105,7 +108,7 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
 })
 
 describe('constantTimeEqual', () => {
-  it('constant-time comparison agrees with ===', () => {
+  it('constantTimeEqual agrees with ===', () => {
     // The last has the low byte of the first.
     const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\ud800', 'é', 'š'), maxLength: 4 })
     fc.assert(
@@ -115,7 +118,7 @@ describe('constantTimeEqual', () => {
     )
   })
 
-  it('constant-time comparison reads both texts to the end', () => {
+  it('constantTimeEqual reads both texts to the end', () => {
     const reads: number[] = []
     // Only `length` and `charCodeAt` are used, so a counting object can stand for a string.
     const counted = (text: string): object => ({

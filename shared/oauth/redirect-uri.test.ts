@@ -34,7 +34,7 @@ test.each([
   ['[::ffff:127.0.0.1]', false],
   ['127.0.0.1\n', false],
   ['１２７.0.0.1', false],
-])('isLoopbackHostname (RFC 8252 sections 7.3 and 8.3): %j: %j', (hostname, loopback) => {
+])('isLoopbackHostname of %j is %j (RFC 8252 sections 7.3 and 8.3)', (hostname, loopback) => {
   expect(isLoopbackHostname(hostname)).toBe(loopback)
 })
 
@@ -173,7 +173,7 @@ describe('matchRedirectUri', () => {
     ['http on a public host keeps its port', 'http://a.example:1/cb', 'http://a.example:2/cb', false],
     ['a scheme that ends like http', 'xhttp://localhost:1/cb', 'xhttp://localhost:2/cb', false],
     ['private use is exact', cursor, `${cursor}/`, false],
-  ])('matchRedirectUri: %s', (_rule, registered, presented, matches) => {
+  ])('matchRedirectUri compares with the registered URIs: %s', (_rule, registered, presented, matches) => {
     expect(matchRedirectUri([registered], presented)).toBe(matches)
     expect(matchRedirectUri(['https://other.example/', registered], presented)).toBe(matches)
   })
@@ -222,6 +222,6 @@ test.each([
   ['com.example.app:/callback', 'com.example.app:'],
   ['not a url', ''],
   ['', ''],
-])('redirectHost: %s shows %j', (uri, host) => {
+])('redirectHost shows for %s the host %j', (uri, host) => {
   expect(redirectHost(uri)).toBe(host)
 })

@@ -43,11 +43,11 @@ describe('bearerChallenge', () => {
       { resourceMetadata: 'x\r\nSet-Cookie: a=b', scope: 'é' },
       'Bearer resource_metadata="x??Set-Cookie: a=b", scope="?"',
     ],
-  ])('bearerChallenge: %s', (_rule, challenge, header) => {
+  ])('bearerChallenge writes a header: %s', (_rule, challenge, header) => {
     expect(bearerChallenge(challenge)).toBe(header)
   })
 
-  it('OAuth 2.1 5.3.1, RFC 6750 3: can always be put in a header and is read back', () => {
+  it('OAuth 2.1 5.3.1, RFC 6750 3: a challenge can always be put in a header, and is read back', () => {
     const text = fc.string({
       unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     })
@@ -104,7 +104,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
       'Bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"',
       ['bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"'],
     ],
-  ])('parseWwwAuthenticate: %s', (_rule, header, challenges) => {
+  ])('parseWwwAuthenticate reads every challenge of a header: %s', (_rule, header, challenges) => {
     expect(parse(header)).toEqual(challenges)
   })
 

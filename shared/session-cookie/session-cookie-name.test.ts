@@ -67,7 +67,7 @@ describe('findSessionCookieNames: what a popup lists', () => {
     ['no ref', ['sb--auth-token', 'sb-auth-token'], []],
     ['case-sensitive', ['SB-ABC-AUTH-TOKEN', 'sb-abc-Auth-token'], []],
     ['the split cookies of old releases', ['sb-access-token', 'sb-refresh-token', 'supabase-auth-token'], []],
-  ])('findSessionCookieNames: %s', (_rule, names, refs) => {
+  ])('findSessionCookieNames finds each name once: %s', (_rule, names, refs) => {
     expect(findSessionCookieNames(names)).toEqual(
       refs.map((projectRef) => ({ name: `sb-${projectRef}-auth-token`, projectRef })),
     )

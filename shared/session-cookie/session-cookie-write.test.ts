@@ -211,7 +211,7 @@ describe('staleSessionCookies', () => {
     ['each name once', ['k.5', 'k.5'], written, ['k.5']],
     ['sign-out removes everything', ['k', 'k.0', 'x', 'k.1'], [], ['k', 'k.0', 'k.1']],
     ['awkward names', ['__proto__', 'constructor', 'k.2'], written, ['k.2']],
-  ])('stale cookies: %s', (_rule, present, cookies, stale) => {
+  ])('staleSessionCookies names what a new session must delete: %s', (_rule, present, cookies, stale) => {
     expect(staleSessionCookies(present, cookies, { name: 'k' })).toEqual(stale)
   })
 

@@ -29,7 +29,7 @@ const session = (accessToken: string, expiresAt?: number, expired = false): obje
 const invalid = (reason: InvalidSessionReason): object => ({ kind: 'invalid', reason })
 
 describe('the vectors: jars left by the client libraries, and hand-made ones', () => {
-  it('there are 41 vectors', () => {
+  it('the file of vectors has all 41', () => {
     expect(file.vectors).toHaveLength(41)
   })
 
@@ -94,7 +94,7 @@ describe('rule 1: which cookies count', () => {
       session('t'),
     ],
     ['a quoted empty value is there, but no session', [{ name, value: '""' }], invalid('malformed')],
-  ])('cookies that count: %s', (_rule, cookies, reading) => {
+  ])('only cookies of the session are read: %s', (_rule, cookies, reading) => {
     expect(read(cookies)).toEqual(reading)
   })
 
@@ -132,11 +132,11 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
     ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
     ['percent-encoded bytes that are not UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
-  ])('decoding one value: %s', (_rule, value, reading) => {
+  ])('a value is decoded before it is read: %s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
   })
 
-  test('Spec 5.3: is applied to each chunk, before joining', () => {
+  test('Spec 5.3: percent-decoding is applied to each chunk, before joining', () => {
     const cookies = [
       { name: `${name}.0`, value: `"${encodeURIComponent('{"access_')}"` },
       { name: `${name}.1`, value: 'token":"100%25"}' },
@@ -159,7 +159,7 @@ describe('rule 3: candidates and their order', () => {
     expect(read(cookies)).toEqual(session('first', now + 10))
   })
 
-  test('Spec 5.3: chunks in numeric order, whatever the order sent', () => {
+  test('Spec 5.3: chunks are joined in numeric order, whatever the order sent', () => {
     const value = current('x'.repeat(100))
     const cookies = chunks(value, 10)
     expect(cookies.length).toBeGreaterThan(10)
@@ -277,7 +277,7 @@ test.each<[string, string, object]>([
   ['a value and a comma', '{"access_token":"t"},', invalid('malformed')],
   ['wrong brackets', '{"access_token":"t"]', invalid('malformed')],
   ['an end before the start', '}{"access_token":"t"}', invalid('malformed')],
-])('Spec 5.3: rule 4: decoding one candidate: %s', (_rule, value, reading) => {
+])('Spec 5.3: rule 4: a candidate is decoded: %s', (_rule, value, reading) => {
   expect(readValue(value)).toEqual(reading)
   // The value means the same however it is cut into chunks.
   for (const size of [1 + Math.ceil(value.length / 32), 7, 20, 1000]) {
@@ -302,7 +302,7 @@ describe('rule 5: which candidate, and expiry', () => {
     ['unknown counts as unexpired', at(undefined), undefined, false],
     ['text is not an expiry', at(undefined, '0'), undefined, false],
     ['infinity is not an expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
-  ])('choosing a candidate: %s', (_rule, value, expiresAt, expired) => {
+  ])('a candidate is chosen by its end: %s', (_rule, value, expiresAt, expired) => {
     expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
   })
 
@@ -332,7 +332,7 @@ describe('rule 5: which candidate, and expiry', () => {
   })
 })
 
-describe('why there is no session', () => {
+describe('the reason of a missing session', () => {
   const [first = { name, value: '' }, ...others] = chunks(
     JSON.stringify({ access_token: 'x'.repeat(50) }),
     20,

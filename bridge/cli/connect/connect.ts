@@ -90,11 +90,11 @@ async function openBrowser(
 
 /** Keeps one broken call from ending all others. Errors may quote secrets, so only their name and place are printed. Returns how to end that. */
 function surviveFaults(note: (text: string) => void): () => void {
-  let isTold = false
+  let isReported = false
   const onFault = (error: unknown): void => {
     note(`unexpected: ${placeOf(error)}`)
-    if (!isTold) say(`drawbridge: something unexpected happened (${placeOf(error)}). Other calls go on.`)
-    isTold = true
+    if (!isReported) say(`drawbridge: something unexpected happened (${placeOf(error)}). Other calls go on.`)
+    isReported = true
   }
   process.on('uncaughtException', onFault)
   process.on('unhandledRejection', onFault)

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Received } from '../../../tests/support/remote/received.ts'
-import { askFirst } from './endpoint-probe.ts'
+import { sendInitialize } from './endpoint-probe.ts'
 
 describe('the probe of an endpoint', () => {
   const http = createTestHttp()
@@ -19,7 +19,7 @@ describe('the probe of an endpoint', () => {
       response.write(': hello\n\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n')
       response.write('id: 1\r\ndata: {"jsonrpc":"2.0",\r\ndata: "id":1,"result":{"a":1}}\r\n\r\n')
     })
-    const answer = await askFirst(http, url, {})
+    const answer = await sendInitialize(http, url, {})
     expect(answer).toMatchObject({ status: 200, message: { result: { a: 1 } } })
   })
 
@@ -28,7 +28,7 @@ describe('the probe of an endpoint', () => {
       response.writeHead(403, { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="a b"' })
       response.end('<html>')
     })
-    const answer = await askFirst(http, url, {})
+    const answer = await sendInitialize(http, url, {})
     expect(answer).toMatchObject({ status: 403, message: undefined })
     expect(answer.challenges[0]?.params.get('scope')).toBe('a b')
     expect(Math.abs((answer.date ?? 0) - Date.now() / 1000)).toBeLessThan(30)
@@ -49,13 +49,13 @@ describe('the probe of an endpoint', () => {
         if (get === 200 && method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
         else response.end()
       })
-      expect(await askFirst(http, url, {})).toMatchObject(first)
+      expect(await sendInitialize(http, url, {})).toMatchObject(first)
     },
   )
 
   it('the probe of an endpoint fails without a response', async () => {
     const url = await serve(({ response }) => response.destroy())
-    await expect(askFirst(http, url, {})).rejects.toMatchObject({
+    await expect(sendInitialize(http, url, {})).rejects.toMatchObject({
       name: 'NetworkError',
     })
   })

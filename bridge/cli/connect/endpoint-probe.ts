@@ -33,7 +33,7 @@ const initializeRequest: Readonly<Record<string, unknown>> = {
  * Contacts a server like a new client: with `initialize`, and if there is nothing to POST to, with a GET, as for the older
  * transport. Ends the session that was opened. Rejects with `NetworkError`; any status is a response.
  */
-export async function askFirst(
+export async function sendInitialize(
   http: HttpClient,
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ import { chooseProxy } from '../../http/route.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { refusedPostError } from '../../transport/failed-response.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
+import { sendInitialize, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
 import { type FailureContext, failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 
@@ -18,7 +18,7 @@ export async function probeEndpoint(config: BridgeConfig, ports: OAuthPorts) {
   )
   const facts = { config, now: ports.runtime.now() }
   try {
-    const answer = await askFirst(ports.http, config.serverUrl, Object.fromEntries(headers))
+    const answer = await sendInitialize(ports.http, config.serverUrl, Object.fromEntries(headers))
     const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
     return { ...facts, answer, error: undefined, namesSignIn: isNamed }
   } catch (error) {

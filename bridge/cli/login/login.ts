@@ -7,7 +7,7 @@ import type { LoginView } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openShownLink } from '../terminal/open-browser.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
-import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
+import { sendInitialize, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
 import { isOpenedByItself, withLogin } from '../connect/connection-login.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
@@ -45,7 +45,7 @@ async function signInUnlessDone(
   const { need, isPage } = await waitFor(
     input.terminal,
     () => `asking ${config.serverUrl}`,
-    askServer(own, config, { http, runtime: input.runtime }),
+    probeServer(own, config, { http, runtime: input.runtime }),
   )
   // --force ignores a stored login, even a valid one.
   if (need === 'done' && !force) return 'signed_in'
@@ -73,12 +73,12 @@ async function signInUnlessDone(
 }
 
 /** Asks the server whether it has a sign-in. A login without a user is `done` by that. */
-async function askServer(
+async function probeServer(
   own: Login,
   { serverUrl, proxy, oauth }: BridgeConfig,
   ports: OAuthPorts,
 ): Promise<{ need: 'person' | 'none' | 'done'; isPage: boolean }> {
-  const { status, challenges, message, isSse, contentType, wall } = await askFirst(
+  const { status, challenges, message, isSse, contentType, wall } = await sendInitialize(
     ports.http,
     serverUrl,
     proxy.headers,

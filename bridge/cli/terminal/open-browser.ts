@@ -49,10 +49,10 @@ async function openBrowser(text: string, ports: BrowserPorts): Promise<string | 
 export async function openShownLink(
   link: string,
   ports: BrowserPorts,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const reason = await openBrowser(link, ports)
-  if (reason !== undefined) tell(`No browser was opened: ${reason}. Open the link yourself.`)
+  if (reason !== undefined) print(`No browser was opened: ${reason}. Open the link yourself.`)
 }
 
 function startCommand(command: string, url: string, env: Record<string, string>): ChildProcess {

@@ -276,14 +276,17 @@ describe('failures before the user is prompted', () => {
     ['of another server', () => 'https://evil.example/mcp', false],
     ['of another port', (origin) => `${origin.replace(/\d+$/, '1')}/mcp`, false],
     ['with what a shell reads', (origin) => `${origin}/mcp;id`, false],
-  ])('whether a resource %s is offered as a command', async (_name, resourceOf, isOffered) => {
-    server.places = { resource: () => ({ resource: resourceOf(server.issuer) }) }
-    const error: unknown = await find().catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ fault: 'resource_mismatch' })
-    expect((error as { nextStep?: string }).nextStep).toBe(
-      isOffered ? `Did you mean: drawbridge login ${resourceOf(server.issuer)}` : undefined,
-    )
-  })
+  ])(
+    'metadata of another resource offers a command for a plain URL of the same server only: a resource %s',
+    async (_name, resourceOf, isOffered) => {
+      server.places = { resource: () => ({ resource: resourceOf(server.issuer) }) }
+      const error: unknown = await find().catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ fault: 'resource_mismatch' })
+      expect((error as { nextStep?: string }).nextStep).toBe(
+        isOffered ? `Did you mean: drawbridge login ${resourceOf(server.issuer)}` : undefined,
+      )
+    },
+  )
 
   it('metadata of another resource is accepted if the user named the resource', async () => {
     server.places = { resource: () => ({ resource: 'https://inside.example/mcp' }) }

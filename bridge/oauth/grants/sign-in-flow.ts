@@ -17,23 +17,23 @@ import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } fr
 
 /**
  * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Sends requests only to the server, for its
- * metadata, and to the authorization server; neither sees a header or token meant for the other. `tell` receives a line when
+ * metadata, and to the authorization server; neither sees a header or token meant for the other. `print` receives a line when
  * an existing login is not usable, and when the new one is valid for more than the server.
  */
 export function createSignInFlow(
   config: OAuthConfig,
   ports: OAuthPorts,
-  tell: (line: string) => void = () => {},
+  print: (line: string) => void = () => {},
 ): SignInFlow {
   return async (request, announce, signal) => {
     const context = { ...ports, config, signal }
     try {
-      if (config.grant !== 'client_credentials') tellWhyAgain(request, ports.runtime.now(), tell)
+      if (config.grant !== 'client_credentials') explainRepeatedSignIn(request, ports.runtime.now(), print)
       const server = await discover(request, context)
-      tellWiderResource(server, config, tell)
+      warnOfWiderResource(server, config, print)
       const scope = chooseScope(request, server, config)
       const { previous } = request
-      const granted = await askForGrant({ server, scope, previous }, context, announce)
+      const granted = await runGrant({ server, scope, previous }, context, announce)
       return credentialOf(granted, server, context)
     } catch (error) {
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
@@ -43,40 +43,40 @@ export function createSignInFlow(
 }
 
 /** Tells a user with an earlier login why they have to sign in again. */
-function tellWhyAgain(
+function explainRepeatedSignIn(
   { previous, challengeScope = '', isForced }: SignInRequest,
   now: number,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): void {
   if (previous === undefined || isForced === true) return
   const { issuer, tokens, signInNeeded } = previous
   if (signInNeeded !== undefined) {
-    tell(`The stored login has ended: ${issuer} answered ${quoteServerError(signInNeeded, undefined)}.`)
+    print(`The stored login has ended: ${issuer} answered ${quoteServerError(signInNeeded, undefined)}.`)
   } else if (tokens !== undefined) {
     const granted = tokens.scope?.split(' ')
     const missing = challengeScope.split(' ').filter((scope) => granted?.includes(scope) === false)
     if (missing.length > 0 && challengeScope !== '') {
-      tell(`The stored login lacks what the server requires: ${quoteServerText(missing.join(' '))}.`)
-    } else if (hasEnded(tokens, now)) tell('The token of the stored login has expired.')
-    else tell('The server refused the token of the stored login.')
+      print(`The stored login lacks what the server requires: ${quoteServerText(missing.join(' '))}.`)
+    } else if (hasEnded(tokens, now)) print('The token of the stored login has expired.')
+    else print('The server refused the token of the stored login.')
   }
 }
 
 /** A token for a whole multi-tenant host also works for the other tenants. */
-function tellWiderResource(
+function warnOfWiderResource(
   { resource }: DiscoveredServer,
   config: OAuthConfig,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): void {
   if (resource === undefined || config.resource !== undefined) return
   if (!coversMore(resource, config.serverUrl)) return
   const { origin, pathname } = new URL(config.serverUrl)
-  tell(
+  print(
     `The login will be valid for all of ${quoteServerText(resource)}, not only for ${origin}${pathname}. Set --resource to the intended one.`,
   )
 }
 
-function askForGrant(
+function runGrant(
   request: GrantRequest,
   context: OAuthContext,
   announce: AnnounceSignIn,
