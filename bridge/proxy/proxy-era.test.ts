@@ -64,14 +64,15 @@ describe('the revisions of a client and a server', () => {
     expect(rig.memory()).toMatchObject({ era: 'modern' })
   })
 
-  it('a 2025 client of a 2026 server gets the JSON-RPC error in the body of a 4xx', async () => {
+  it.each([
+    ['under its id', undefined],
+    ['under another id', 'another'],
+  ])('a 2025 client of a 2026 server gets the JSON-RPC error of a 4xx, %s', async (_, id) => {
     const to = await startServer({
       era: 'modern',
-      handle: onCall(({ body, response }) => {
-        response.writeHead(400, { 'Content-Type': 'application/json' })
-        response.end(
-          JSON.stringify({ jsonrpc: '2.0', id: body['id'], error: { code: -32_000, message: 'Full.' } }),
-        )
+      handle: onCall(({ body, json }) => {
+        const error = { code: -32_000, message: 'Full.' }
+        json(400, { jsonrpc: '2.0', id: id ?? (body['id'] as number), error })
       }),
     })
     const rig = startProxy(to)

@@ -263,7 +263,7 @@ it('an initialize that the server refuses after the sign-in fails the next reque
 
 it.each([
   ['once, if the client has sent it', ['notifications/initialized'], ['notifications/initialized']],
-  ['not before the client has sent it', [], []],
+  ['not before the client has sent it', ['notifications/roots/list_changed'], []],
   [
     'and nothing else that the client has sent',
     ['notifications/cancelled', 'notifications/initialized', 'notifications/roots/list_changed'],

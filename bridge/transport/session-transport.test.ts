@@ -94,6 +94,37 @@ describe('opening a session', () => {
     expect(ended()).toEqual([])
   })
 
+  const openedStream = ({ response }: Received, text: string): void => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Mcp-Session-Id': 'half' })
+    response.write(text, () => response.destroy())
+  }
+
+  it('an initialize whose stream is cut is resumed in the session that its header names', async () => {
+    const result = '"protocolVersion":"2025-11-25"'
+    server.settings.handle = (request) => {
+      if (request.method === 'GET') request.events(ok(0, result))
+      else if (request.method === 'POST') openedStream(request, `id: e1\n${notice('one')}`)
+      return request.method !== 'DELETE'
+    }
+    const answers = await exchange(transport, initialize)
+    expect(answers.at(-1)).toMatchObject({ result: { protocolVersion: '2025-11-25' } })
+    const resumed = server.received.find(({ method }) => method === 'GET')
+    expect(resumed?.headers).toMatchObject({ 'last-event-id': 'e1', 'mcp-session-id': 'half' })
+    expect(ended()).toEqual([])
+  })
+
+  it('an initialize whose stream is cut for good is sent again, and its session is ended', async () => {
+    let posts = 0
+    server.settings.handle = (request) => {
+      if (request.method !== 'POST' || (posts += 1) > 1) return false
+      openedStream(request, notice('one'))
+      return true
+    }
+    expect(await exchange(transport, initialize)).toHaveLength(2)
+    await until(() => ended().length === 1)
+    expect(ended()).toEqual(['half'])
+  })
+
   it('requests carry the configured headers, the session and the revision', async () => {
     expect(await exchange(transport, initialize)).toMatchObject([
       { id: 0, result: { protocolVersion: '2025-11-25' } },
@@ -248,6 +279,21 @@ describe('answers', () => {
         expect(harness.unsolicited).toEqual([])
       },
     )
+
+    it('an error without an id on the GET stream ends no request', async () => {
+      await open()
+      await until(() => server.streams.size === 1)
+      let held: Received | undefined
+      answerCalls((request) => {
+        held = request
+        for (const stream of server.streams)
+          stream.write('data: {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}\n\n')
+      })
+      const called = exchange(transport, call(1))
+      await until(() => harness.notes.some((note) => note.includes('an invalid message')))
+      held?.json(200, { jsonrpc: '2.0', id: 1, result: {} })
+      expect(await called).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
+    })
 
     it('a response on the GET stream is waited for until the caller cancels', async () => {
       await open()

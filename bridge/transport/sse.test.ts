@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { SseTransport } from './sse.ts'
 import type { Transport } from './transport.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
@@ -69,6 +69,20 @@ it('messages are posted to the endpoint and answered on the stream', async () =>
   expect(streams).toBe(1)
   stream?.write('data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n')
   await until(() => harness.unsolicited.length === 1)
+})
+
+it('a stream that names no endpoint is given up after 20 seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let isClosed = false
+  intercept = (request) => {
+    request.events(': hello\n\n').once('close', () => (isClosed = true))
+    return true
+  }
+  const failure = exchange(transport, initialize).catch((error: unknown) => error)
+  await until(() => vi.getTimerCount() > 0 && peer.received.length === 1)
+  await until(() => vi.advanceTimersByTimeAsync(1000).then(() => isClosed))
+  expect(await failure).toMatchObject({ fault: 'lost' })
 })
 
 it('a broken stream is replaced, and the initialization replayed', async () => {
