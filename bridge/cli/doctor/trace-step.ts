@@ -5,7 +5,7 @@ import { type HttpClient, type HttpRequest, type HttpResponse, mediaTypeOf } fro
 import { challengesOf } from '../../transport/failed-response.ts'
 
 /** The steps that work without a user and without registering a client. */
-export type TraceStep = Extract<
+type TraceStep = Extract<
   AttemptStep,
   'challenge' | 'resource_metadata' | 'server_metadata' | 'page' | 'first_call' | 'list'
 >
