@@ -14,7 +14,7 @@ beforeAll(() => {
     'doctor',
     'migrate',
     'operation-command',
-    'secret-key-file-change',
+    'operations',
     'open-admin',
     'open-telemetry',
   ]
