@@ -17,7 +17,7 @@ describe('limits of registration', () => {
     return own.app.fetch(request, { address })
   }
 
-  it('RFC 7591 3: 429 as OAuth JSON with Retry-After, per address; refused clients are not stored', async () => {
+  it('RFC 7591 3: a registration over the limit of its address is answered 429 with Retry-After, and not stored', async () => {
     const own = await startDrawbridge({ registrationLimit: '2' })
     const answers = []
     for (let index = 0; index < 3; index += 1) answers.push(await register(own, '192.0.2.1'))
