@@ -7,6 +7,7 @@ import { pagesOf } from '../paging.ts'
 import {
   type Columns,
   listText,
+  maxListed,
   operation,
   OperatorRefusal,
   seconds,
@@ -14,8 +15,6 @@ import {
   textParameter,
   timeText,
 } from './operation.ts'
-
-const maxListed = 10_000
 
 /** One client as shown to operators. Contains no secrets. */
 const clientSchema = z.object({

@@ -13,6 +13,7 @@ import {
   type Columns,
   limitParameter,
   listText,
+  maxListed,
   operation,
   type OperatorPorts,
   OperatorRefusal,
@@ -140,7 +141,7 @@ function listWaiting(
   of: GrantOwner | undefined,
   { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
 ): Promise<AuthorizationCodeRecord[]> {
-  return store.listUnredeemedCodes(of, { now: runtime.now(), limit: 10_000 })
+  return store.listUnredeemedCodes(of, { now: runtime.now(), limit: maxListed })
 }
 
 /** Lists by id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */

@@ -187,30 +187,18 @@ function explain(facts: z.output<typeof rotationSchema>): string[] {
   const { added, keys, left, unsettled, unreadable, interrupted, removable_at: removableAt } = facts
   const idle = keys.filter(({ role, in_use: inUse }) => role === 'opens' && !inUse).map(({ kid }) => kid)
   const after = `after ${timeText(removableAt + 59)}: sign-in pages that are open now may be sealed with it for up to an hour`
-  const lines = []
-  if (unsettled > 0) {
-    lines.push(
+  return [
+    unsettled > 0 &&
       `${countOf(unsettled)} left as found: the outcome of an earlier refresh is not known. The next refresh re-encrypts them.`,
-    )
-  }
-  if (unreadable > 0) {
-    lines.push(
+    unreadable > 0 &&
       `${countOf(unreadable)} left as found: no key opens them. Put the missing key back into the ring.`,
-    )
-  }
-  if (idle.length > 0) {
-    lines.push(
-      added === undefined
+    idle.length > 0 &&
+      (added === undefined
         ? `Take ${idle.join(', ')} out of DRAWBRIDGE_SECRET_KEYS ${after}.`
-        : `Remove unused keys ${after}.\n  drawbridge-server keys remove ${idle.join(' ')}`,
-    )
-  }
-  if (left > 0 || interrupted) {
-    lines.push(
+        : `Remove unused keys ${after}.\n  drawbridge-server keys remove ${idle.join(' ')}`),
+    (left > 0 || interrupted) &&
       `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; continue with:\n  drawbridge-server keys rotate`,
-    )
-  }
-  return lines
+  ].filter((line) => line !== false)
 }
 
 const sameFile =

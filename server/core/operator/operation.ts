@@ -169,9 +169,12 @@ export function numberParameter(
     .register(flagValues, { value: '<number>' })
 }
 
-/** Maximum length of a list in a result. */
+/** Maximum number of entries of any list. */
+export const maxListed = 10_000
+
+/** The length of a list in a result. */
 export const limitParameter: z.ZodType<number> = numberParameter(
-  { min: 1, max: 10_000, usual: 100 },
+  { min: 1, max: maxListed, usual: 100 },
   'maximum number of entries',
 )
 
