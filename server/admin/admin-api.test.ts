@@ -174,6 +174,21 @@ describe('clients', () => {
   })
 })
 
+describe('more than 10,000 clients', () => {
+  it('GET /clients lists 10,000, those of the file first, and reads no more', async () => {
+    let read = 0
+    const listClients: Store['listClients'] = async ({ limit }) => {
+      read += limit
+      return Array.from({ length: limit }, (_, index) => publicClient({ id: `client ${read + index}` }))
+    }
+    await createAdmin({ store: { ...openMemoryStore(), listClients } })
+    const { clients } = await factsOf('GET', '/clients?all=true')
+    expect(clients).toHaveLength(10_000)
+    expect((clients as object[])[0]).toMatchObject({ client_id: 'file-client' })
+    expect(read).toBe(10_000)
+  })
+})
+
 describe('rotating keys', () => {
   const kidsInFile = (): (string | undefined)[] =>
     readFileSync(admin.keyFile, 'utf8')

@@ -131,6 +131,13 @@ describe('clients, beside a running server', () => {
     expect(ids(command.facts())).toEqual(['reports', 'a', 'b'])
   })
 
+  it('clients list --json prints nothing on stderr', async () => {
+    await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
+    const command = line()
+    await operate('clients list', command, {})
+    expect(command.said().stderr).toBe('')
+  })
+
   it('clients list prints a table with control characters escaped', async () => {
     await store.addClient(publicClient({ id: 'a', name: 'Evil\u001b[2J\u202e', createdAt: start }))
     await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))

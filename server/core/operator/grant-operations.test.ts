@@ -68,6 +68,13 @@ describe('a list of grants', () => {
     expect(await pagesOf(1, { all: true })).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 
+  it('listGrants lists a live grant before more waiting ones than a page holds', async () => {
+    await addWaiting('y')
+    await addWaiting('z')
+    await addGrant(store, grantSample('a'))
+    expect(await pagesOf(1)).toEqual([['a'], ['y'], ['z']])
+  })
+
   it('listGrants pages over several users with one address', async () => {
     const shared = { email: 'team@example.com' }
     for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
