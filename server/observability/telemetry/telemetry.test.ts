@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import {
@@ -311,4 +314,39 @@ it.each([
   ['collector', 1],
 ])('OTEL_EXPORTER_OTLP_ENDPOINT=%s has %i problems', (endpoint, count) => {
   expect(telemetryProblems({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })).toHaveLength(count)
+})
+
+it('telemetry reports a failing collector once, and again after a batch that was delivered', async () => {
+  const statuses = [400, 400, 200, 400]
+  let taken = 0
+  const server = createServer((request, response) => {
+    const isLogs = request.url === '/v1/logs'
+    request.resume().on('end', () => {
+      response.writeHead((isLogs ? statuses[taken] : undefined) ?? 200, {
+        'content-type': 'application/json',
+      })
+      response.end('{}', () => (taken += Number(isLogs)))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${port}`)
+  const reports: unknown[] = []
+  const program = { version: '1', store: 'sqlite' }
+  const failing = await openTelemetry(process.env, program, (event, { signal }) =>
+    reports.push([event, signal]),
+  )
+  const reported = [1, 1, 1, 2]
+  for (const [index, count] of reported.entries()) {
+    failing?.write(JSON.stringify({ time: '2026-11-28T12:00:00Z', level: 30, event: 'signed_in' }))
+    await expect.poll(() => [taken, reports.length]).toEqual([index + 1, count])
+  }
+  expect(reports).toEqual([
+    ['telemetry_failed', 'logs'],
+    ['telemetry_failed', 'logs'],
+  ])
+  await failing?.close()
+  server.close()
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'])
 })
