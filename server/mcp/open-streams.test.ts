@@ -9,7 +9,7 @@ import { OpenStreams } from './open-streams.ts'
 
 afterEach(() => vi.useRealTimers())
 
-it('sends the events that a supervised stream has without waiting for a timer', async () => {
+it('a supervised stream sends the events that it has without waiting for a timer', async () => {
   const streams = new OpenStreams({ now: () => 0 })
   const serve = async (): Promise<Response> => {
     const stream = openEventStream(() => {})

@@ -38,7 +38,7 @@ export function createPlainMethods(
 
   const call = async (
     { message, incoming: { caller }, channel }: PlainRequest,
-    note: (end: CallEnd) => void,
+    record: (end: CallEnd) => void,
   ): Promise<PlainCallAnswer> => {
     const fault = paramsFault(message)
     if (fault !== undefined) return invalidParams(fault)
@@ -47,17 +47,17 @@ export function createPlainMethods(
     const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
     const tool = tools.get(name)
     if (!tool || !offersTool(caller.access, name, tool.scope)) {
-      if (tool) note({ outcome: 'refused_rule', isKnown: true })
+      if (tool) record({ outcome: 'refused_rule', isKnown: true })
       return invalidParams(unknownTool(name))
     }
     if (!tool.isPublic) signedIn(caller)
     const result = await tool.call(input, contexts.ofCall(caller, channel))
-    note({ outcome: channel.signal.aborted ? 'cancelled' : outcomeOf(result), isKnown: true })
+    record({ outcome: channel.signal.aborted ? 'cancelled' : outcomeOf(result), isKnown: true })
     return { result }
   }
 
-  const callOf2026: typeof call = async (request, note) => {
-    const answer = await call(request, note)
+  const callOf2026: typeof call = async (request, record) => {
+    const answer = await call(request, record)
     if ('error' in answer) return answer
     const { _meta: own, ...result } = answer.result
     return { result: { ...result, resultType: 'complete', _meta: { ..._meta, ...own } } }
@@ -109,16 +109,16 @@ function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
   }
 }
 
-/** `tools/call`, recorded with the size of its result. `call` notes how it ended; if it does not, the request was at fault. */
+/** `tools/call`, recorded with the size of its result. `call` records how it ended; if it does not, the request was at fault. */
 function recorded(
-  call: (request: PlainRequest, note: (end: CallEnd) => void) => Promise<PlainCallAnswer>,
+  call: (request: PlainRequest, record: (end: CallEnd) => void) => Promise<PlainCallAnswer>,
 ): PlainMethod {
   return async (request) => {
     const { message, incoming } = request
     const named = callOf(message)
     const finish = named && incoming.calls.begin(named)
     let end: CallEnd = { outcome: 'failed', isKnown: false }
-    const answer = await call(request, (noted) => (end = noted))
+    const answer = await call(request, (recorded) => (end = recorded))
     if ('error' in answer) {
       finish?.(end)
       return answer

@@ -72,8 +72,8 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
     .slice(0, 22)
 }
 
-/** How a message uses a task id: it asks about the task, reports on it, or is related to it. */
-type IdUse = 'asked' | 'told' | 'related'
+/** How a message uses a task id: it requests something of the task, reports on it, or is related to it. */
+type IdUse = 'requested' | 'reported' | 'related'
 /** Returns the new id. Some servers accept ids that are not text: these stay as they are. */
 type ChangeId = (id: unknown, use: IdUse) => unknown
 
@@ -86,9 +86,9 @@ export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<str
   let areOwn = true
   for (const message of messagesIn(body))
     withIds(message, (given, use) => {
-      if (use === 'told') return given
+      if (use === 'reported') return given
       const id = typeof given === 'string' ? ids.own(given, caller) : undefined
-      if (id === undefined && use === 'asked') areOwn = false
+      if (id === undefined && use === 'requested') areOwn = false
       if (typeof given === 'string') own.set(given, id ?? given)
       return given
     })
@@ -100,7 +100,7 @@ export function withTaskIds(text: string, own: ReadonlyMap<string, string>): str
   if ([...own].every(([given, id]) => given === id)) return text
   const change = (message: unknown): unknown =>
     isJsonObject(message)
-      ? withIds(message, (id, use) => (use === 'told' ? id : (own.get(id as string) ?? id)))
+      ? withIds(message, (id, use) => (use === 'reported' ? id : (own.get(id as string) ?? id)))
       : message
   const body = parseExactJson(text)
   return JSON.stringify(Array.isArray(body) ? body.map(change) : change(body))
@@ -117,7 +117,7 @@ export function withGivenTaskIds(
   own: ReadonlyMap<string, string>,
 ): JsonObject {
   return withIds(message, (id, use) => {
-    if (typeof id !== 'string' || use === 'asked') return id
+    if (typeof id !== 'string' || use === 'requested') return id
     return use === 'related' && own.get(id) === id ? id : ids.give(id, caller)
   })
 }
@@ -126,10 +126,10 @@ export function withGivenTaskIds(
 function withIds(message: JsonObject, change: ChangeId): JsonObject {
   const { method, params, result } = message
   const name = typeof method === 'string' ? method : ''
-  const told = (task: unknown): unknown => withId(task, change, 'told')
+  const withReported = (task: unknown): unknown => withId(task, change, 'reported')
   const copy = { ...message }
   if (isJsonObject(params)) {
-    const use = name.startsWith('tasks/') ? 'asked' : 'told'
+    const use = name.startsWith('tasks/') ? 'requested' : 'reported'
     const part = /^(?:notifications\/)?tasks(?:\/|$)/.test(name) ? withId(params, change, use) : params
     copy['params'] = withFilter(withRelated(part, change), change, name)
   }
@@ -137,9 +137,9 @@ function withIds(message: JsonObject, change: ChangeId): JsonObject {
     const { task, tasks } = result
     copy['result'] = withRelated(
       {
-        ...withId(result, change, 'told'),
-        ...(task !== undefined && { task: told(task) }),
-        ...(Array.isArray(tasks) && { tasks: tasks.map(told) }),
+        ...withId(result, change, 'reported'),
+        ...(task !== undefined && { task: withReported(task) }),
+        ...(Array.isArray(tasks) && { tasks: tasks.map(withReported) }),
       },
       change,
     )
@@ -162,7 +162,7 @@ function withRelated(part: JsonObject, change: ChangeId): JsonObject {
 function withFilter(params: JsonObject, change: ChangeId, method: string): JsonObject {
   const filter = params['notifications']
   if (!isJsonObject(filter) || (filter['taskIds'] ?? null) === null) return params
-  const use = method === 'subscriptions/listen' ? 'asked' : 'told'
+  const use = method === 'subscriptions/listen' ? 'requested' : 'reported'
   const given = filter['taskIds']
   const taskIds = Array.isArray(given) ? given.map((id: unknown) => change(id, use)) : change(given, use)
   return { ...params, notifications: { ...filter, taskIds } }

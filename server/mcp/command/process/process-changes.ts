@@ -74,7 +74,7 @@ export class ProcessChanges implements ChangeSource {
     const onMessage = (notification: JsonRpcNotification): void => {
       if (acceptsNotification(filter, notification)) send(notification)
     }
-    // If the process refuses, the client hears of no changes.
+    // If the process refuses, the client gets no changes.
     connection
       .request(
         'subscriptions/listen',

@@ -41,7 +41,7 @@ it('a server that is killed leaves no process after 3 s, whatever these ignore a
   await expect.poll(() => processesWith(mark), { timeout: underLoad(3000), interval: 50 }).toEqual([])
 })
 
-it('the guardian leaves groups alone that it was told to forget', async () => {
+it('the guardian leaves a group alone that it no longer watches', async () => {
   const failures: unknown[] = []
   const guardian = createProcessGuardian(process.env['PATH'], (error) => failures.push(error))
   const sleepers = [1, 2, 3].map(() => spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' }))

@@ -5,7 +5,7 @@ export interface ProcessGuardian {
   /** `group` is the id of a process group, whose members end with this process from now on. */
   watch(group: number): void
   forget(group: number): void
-  /** Ends the guardian, and with it every group that it has not been told to forget. */
+  /** Ends the guardian, and with it every group that is still watched. */
   close(): void
 }
 
@@ -26,7 +26,7 @@ for group in $groups; do kill -KILL "-$group"; done
 
 /**
  * Creates the {@link ProcessGuardian}: one shell in a session of its own, started with the first group. `path` is where it
- * finds its commands; `onFailure` is told why there is none. Windows has neither process groups nor this shell: there,
+ * finds its commands; `onFailure` is called with the reason when it cannot start. Windows has neither process groups nor this shell: there,
  * processes that ignore the end of their input outlive a server that is killed by force.
  */
 export function createProcessGuardian(
@@ -35,7 +35,7 @@ export function createProcessGuardian(
 ): ProcessGuardian {
   const groups = new Set<number>()
   let shell: ChildProcess | undefined
-  const tell = (line: string): void => void shell?.stdin?.write(`${line}\n`)
+  const send = (line: string): void => void shell?.stdin?.write(`${line}\n`)
 
   function start(): void {
     const started = spawn('/bin/sh', ['-c', script], {
@@ -54,19 +54,19 @@ export function createProcessGuardian(
     started.on('exit', gone)
     started.stdin.on('error', gone)
     started.unref()
-    for (const group of groups) tell(`+ ${group}`)
+    for (const group of groups) send(`+ ${group}`)
   }
 
   return {
     watch(group) {
       if (process.platform === 'win32') return
       groups.add(group)
-      if (shell) tell(`+ ${group}`)
+      if (shell) send(`+ ${group}`)
       // A guardian that was killed is replaced with the next group.
       else start()
     },
     forget(group) {
-      if (groups.delete(group)) tell(`- ${group}`)
+      if (groups.delete(group)) send(`- ${group}`)
     },
     close: () => void shell?.stdin?.end(),
   }
