@@ -21,27 +21,30 @@ async function statusWith(authorization: string): Promise<number> {
 
 describe('a request without the token', () => {
   it.each([
-    ['nothing', '', 'no_token'],
+    ['no token', '', 'no_token'],
     ['another scheme', `Basic ${adminToken}`, 'no_token'],
-    ['the token alone', adminToken, 'no_token'],
+    ['the token without a scheme', adminToken, 'no_token'],
     ['two words', bearer(`${adminToken} ${adminToken}`), 'no_token'],
     ['another token', bearer('a'.repeat(adminToken.length)), 'wrong_token'],
-    ['the beginning of it', bearer(adminToken.slice(0, -1)), 'wrong_token'],
-    ['more than it', bearer(`${adminToken}x`), 'wrong_token'],
-    ['it in capitals', bearer(adminToken.toUpperCase()), 'wrong_token'],
-  ])('%s is 401 with a challenge, and recorded', async (_what, authorization, reason) => {
-    const response = await admin.ask('GET', '/clients', authorization)
-    expect(response.status).toBe(401)
-    expect(response.headers.get('www-authenticate')).toBe('Bearer')
-    expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(await response.json()).toEqual({
-      error: 'unauthorized',
-      error_description: 'Send the token of ADMIN_TOKEN_FILE, as Authorization: Bearer TOKEN.',
-    })
-    expect(admin.logged('admin_refused')).toMatchObject([
-      { audit: true, address: '192.0.2.5', request_id: expect.any(String), reason, method: 'GET' },
-    ])
-  })
+    ['the beginning of the token', bearer(adminToken.slice(0, -1)), 'wrong_token'],
+    ['the token with a letter more', bearer(`${adminToken}x`), 'wrong_token'],
+    ['the token in capitals', bearer(adminToken.toUpperCase()), 'wrong_token'],
+  ])(
+    'a request with %s is answered 401 with a challenge, and recorded',
+    async (_what, authorization, reason) => {
+      const response = await admin.ask('GET', '/clients', authorization)
+      expect(response.status).toBe(401)
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(await response.json()).toEqual({
+        error: 'unauthorized',
+        error_description: 'Send the token of ADMIN_TOKEN_FILE, as Authorization: Bearer TOKEN.',
+      })
+      expect(admin.logged('admin_refused')).toMatchObject([
+        { audit: true, address: '192.0.2.5', request_id: expect.any(String), reason, method: 'GET' },
+      ])
+    },
+  )
 
   it.each([
     ['GET', '/grants?limit=0'],
@@ -51,7 +54,7 @@ describe('a request without the token', () => {
     ['POST', '/keys/rotate'],
     ['GET', '/openapi.json'],
     ['PATCH', '/nothing'],
-  ])('%s %s is 401', async (method, path) => {
+  ])('%s %s without the admin token is answered 401', async (method, path) => {
     expect((await admin.ask(method, path, '')).status).toBe(401)
     expect((await admin.ask(method, path, bearer('x'.repeat(40)))).status).toBe(401)
   })

@@ -65,7 +65,7 @@ it.each<[argv: string[], settings: Settings, texts: (string | RegExp)[]]>([
     ['/mcp offers the tools of TOOLS or those of UPSTREAM'],
   ],
   [['keys', 'list', '--', 'npx'], {}, ['Only serve takes a command behind --.']],
-])('%j exits 2 and says how to go on', async (argv, settings, texts) => {
+])('the command line %j exits with 2 and says how to go on', async (argv, settings, texts) => {
   const { code, stdout, stderr } = await runLine(argv, settings)
   expect([code, stdout]).toEqual([2, ''])
   for (const text of texts) expect(stderr).toContain(text)

@@ -32,15 +32,15 @@ const sameMs = 500
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstAt: number | undefined
-    const hear = (signal: NodeJS.Signals): void => {
+    const onSignal = (signal: NodeJS.Signals): void => {
       const now = performance.now()
       firstAt ??= now
       resolve(signal)
       // The shell's code for that signal. Process 1 of a container ends in no other way.
       if (now > firstAt + sameMs) process.exit(128 + constants.signals[signal])
     }
-    process.on('SIGINT', hear)
-    process.on('SIGTERM', hear)
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
   })
 }
 

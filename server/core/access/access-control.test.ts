@@ -64,13 +64,16 @@ it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down
   ['one that the provider says nothing about', { emailVerified: undefined }, true, { emailVerified: false }],
   ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
   ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
-])('tools and upstreams learn whether an address is verified: %s', async (_what, profile, confirms, told) => {
-  const access = accessSample(undefined, {
-    capabilities: confirms === 'down' ? down : confirming(confirms),
-  })
-  expect(await access.describe(user, { ...ada, ...profile, name: 'Ada' })).toMatchObject({
-    ...user,
-    name: 'Ada',
-    ...told,
-  })
-})
+])(
+  'tools and upstreams learn whether an address is verified: %s',
+  async (_what, profile, confirms, shown) => {
+    const access = accessSample(undefined, {
+      capabilities: confirms === 'down' ? down : confirming(confirms),
+    })
+    expect(await access.describe(user, { ...ada, ...profile, name: 'Ada' })).toMatchObject({
+      ...user,
+      name: 'Ada',
+      ...shown,
+    })
+  },
+)

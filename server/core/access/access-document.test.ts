@@ -81,7 +81,7 @@ it.each<[document: unknown, fault: string]>([
     'the document has an unknown member "__proto__".',
   ],
   [{ rules: Array.from({ length: 1001 }, () => ({ allow: {} })) }, 'rules has more than 1000 members.'],
-])('%j: %s', (document, fault) => {
+])('the access document %j has the fault: %s', (document, fault) => {
   expect(faultsOf(document)).toEqual([fault])
 })
 

@@ -56,7 +56,7 @@ describe('email', () => {
     // The Kelvin sign is "k" to toLowerCase.
     ['kate@example.com', '\u{212A}ate@example.com', false],
     ['*@example.com', 'example.com', false],
-  ])('%s and %s: %s', (pattern, address, holds) => {
+  ])('the email pattern %s matches the address %s: %s', (pattern, address, holds) => {
     const person = { ...ada, email: address }
     expect(outcome([allow({ email: [pattern] })], person)).toBe(
       holds ? 'allowed by 1' : 'denied by undefined',
@@ -114,7 +114,7 @@ it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
   ['app_metadata', ['[object Object]'], false],
   ['__proto__.constructor.name', ['Object'], false],
   ['missing.path', ['x'], false],
-])('a claim: %s with %j: %s', (path, values, holds) => {
+])('a condition on the claim %s with the values %j holds: %s', (path, values, holds) => {
   expect(outcome([allow({ claim: { [path]: values } })])).toBe(holds ? 'allowed by 1' : 'denied by undefined')
 })
 
@@ -172,25 +172,25 @@ describe('tools that the rules may offer to a user', () => {
   it.each<
     [what: string, rules: AccessRule[], name: string | undefined, scope: string | undefined, may: boolean]
   >([
-    ['any tool, a rule that allows some', [allowTools({ allow: ['read_*'] })], undefined, undefined, true],
-    ['any tool, a rule that denies everybody', [deny({}), allow({})], undefined, undefined, false],
+    [
+      'a rule that allows some, asked about any tool',
+      [allowTools({ allow: ['read_*'] })],
+      undefined,
+      undefined,
+      true,
+    ],
+    ['a rule that denies everyone, asked about any tool', [deny({}), allow({})], undefined, undefined, false],
     ['no rule', [], 'write', undefined, false],
-    ['a rule that denies alone', [deny({ sub: ['user-2'] })], 'write', undefined, false],
-    ['a rule that allows somebody everything', [allow({ sub: ['user-1'] })], 'write', 'notes', true],
+    ['a rule that denies one user, and no other', [deny({ sub: ['user-2'] })], 'write', undefined, false],
+    ['a rule that allows one user everything', [allow({ sub: ['user-1'] })], 'write', 'notes', true],
     ['a rule that allows other tools', [allowTools({ allow: ['read_*'] })], 'write', undefined, false],
     ['a rule that denies the tool', [allowTools({ deny: ['write'] })], 'write', undefined, false],
     ['a second rule that allows it', [allowTools({ deny: ['write'] }), allow({})], 'write', undefined, true],
     ['a rule without the scope', [allowTools({}, ['mcp'])], 'write', 'notes', false],
     ['a rule with the scope', [allowTools({}, ['mcp', 'notes'])], 'write', 'notes', true],
-    ['a rule behind one that denies everybody', [deny({}), allow({})], 'write', undefined, false],
-    [
-      'a rule behind one that decides for everybody',
-      [allowTools({}), deny({}), allow({})],
-      'x',
-      undefined,
-      true,
-    ],
-  ])('%s', (_what, rules, name, scope, may) => {
+    ['a rule behind one that denies everyone', [deny({}), allow({})], 'write', undefined, false],
+    ['a rule before one that denies everyone', [allowTools({}), deny({}), allow({})], 'x', undefined, true],
+  ])('access rules offer a tool as their conditions allow: %s', (_what, rules, name, scope, may) => {
     expect(createAccessPolicy(rules).mayOffer(name, scope)).toBe(may)
   })
 })

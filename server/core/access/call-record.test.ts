@@ -7,8 +7,8 @@ const resource = (name: string): Call => ({ event: 'resource_read', field: 'reso
 describe('the call in a message', () => {
   it.each<[what: string, message: unknown, call: Call | undefined]>([
     ['a call of a tool', { id: 1, method: 'tools/call', params: { name: 'a' } }, tool('a')],
-    ['with the id 0', { id: 0, method: 'tools/call', params: { name: 'a' } }, tool('a')],
-    ['with the id null', { id: null, method: 'tools/call', params: { name: 'a' } }, tool('a')],
+    ['a call with the id 0', { id: 0, method: 'tools/call', params: { name: 'a' } }, tool('a')],
+    ['a call with the id null', { id: null, method: 'tools/call', params: { name: 'a' } }, tool('a')],
     [
       'a prompt',
       { id: 1, method: 'prompts/get', params: { name: 'p' } },
@@ -21,15 +21,19 @@ describe('the call in a message', () => {
     ],
     ['a tool without a name', { id: 1, method: 'tools/call', params: {} }, tool('')],
     ['a tool whose name is a number', { id: 1, method: 'tools/call', params: { name: 7 } }, tool('')],
-    ['parameters that are no object', { id: 1, method: 'tools/call', params: ['a'] }, tool('')],
-    ['no parameters', { id: 1, method: 'tools/call' }, tool('')],
+    [
+      'a tool call whose parameters are not an object',
+      { id: 1, method: 'tools/call', params: ['a'] },
+      tool(''),
+    ],
+    ['a tool call without parameters', { id: 1, method: 'tools/call' }, tool('')],
     ['a notification', { method: 'tools/call', params: { name: 'a' } }, undefined],
     ['another method', { id: 1, method: 'tools/list', params: { name: 'a' } }, undefined],
     ['a method that every object has', { id: 1, method: 'constructor', params: { name: 'a' } }, undefined],
-    ['a method that is no text', { id: 1, method: ['tools/call'], params: { name: 'a' } }, undefined],
-    ['no object', 'tools/call', undefined],
-    ['nothing', undefined, undefined],
-  ])('%s', (_what, message, call) => {
+    ['a method that is not a string', { id: 1, method: ['tools/call'], params: { name: 'a' } }, undefined],
+    ['a message that is not an object', 'tools/call', undefined],
+    ['no message', undefined, undefined],
+  ])('the call record reads the call of a message: %s', (_what, message, call) => {
     expect(callOf(message)).toEqual(call)
   })
 

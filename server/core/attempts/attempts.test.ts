@@ -463,19 +463,22 @@ describe('the result', () => {
       },
       true,
     ],
-  ])('%s is no failure, and gets advice only if it repeats', async (_, looks, advised) => {
-    looks()
-    runtime.advance(60)
-    const stopped = (await read()).filter(({ result }) => result !== 'connected')
-    for (const { result, advice } of stopped)
-      expect([result, advice !== undefined]).toEqual(['stopped', advised])
-    expect((await read({ failed: true })).length > 0).toBe(advised)
-  })
+  ])(
+    'an attempt that stops without a refusal gets advice only if it repeats: %s',
+    async (_, looks, advised) => {
+      looks()
+      runtime.advance(60)
+      const stopped = (await read()).filter(({ result }) => result !== 'connected')
+      for (const { result, advice } of stopped)
+        expect([result, advice !== undefined]).toEqual(['stopped', advised])
+      expect((await read({ failed: true })).length > 0).toBe(advised)
+    },
+  )
 
   it.each<[what: string, refusal: Partial<SeenStep>]>([
     ['a refused registration', { step: 'register', ok: false, status: 400, detail: 'invalid_redirect_uri' }],
     ['metadata that is not there', { step: 'server_metadata', ok: false, status: 404 }],
-  ])('a look with %s has failed', async (_, refusal) => {
+  ])('requests without a client have failed after %s', async (_, refusal) => {
     see('challenge')
     see('challenge', refusal)
     runtime.advance(60)
@@ -488,15 +491,18 @@ describe('the result', () => {
     ['server_metadata', /REGISTRATION must be on and POST .oauth.register must pass/],
     ['code', /public-port/],
     ['token', /keeps-headers/],
-  ])('nothing after %s, twice, gets advice that names the check of doctor', async (step, check) => {
-    const isKnown = step === 'code' || step === 'token'
-    for (const of of ['1', '2']) {
-      see(step, isKnown ? { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` } : {})
+  ])(
+    'an attempt that stopped twice after %s gets advice that names the check of doctor',
+    async (step, check) => {
+      const isKnown = step === 'code' || step === 'token'
+      for (const of of ['1', '2']) {
+        see(step, isKnown ? { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` } : {})
+        runtime.advance(60)
+      }
       runtime.advance(60)
-    }
-    runtime.advance(60)
-    for (const { advice } of await read()) expect(advice).toMatch(check)
-  })
+      for (const { advice } of await read()) expect(advice).toMatch(check)
+    },
+  )
 
   it('readAttempts finds a client by a part of its name', async () => {
     see('register', { clientId: 'c' })
