@@ -230,6 +230,6 @@ export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject 
 }
 
 /** Maps the failures of tests to JSON-RPC errors. */
-export function describeFailure(error: unknown): { code: number; message: string } {
+function describeFailure(error: unknown): { code: number; message: string } {
   return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
 }
