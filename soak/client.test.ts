@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
 import { SoakClient } from './client.ts'
-import { closeConnections } from './exchange.ts'
+import { closeConnections } from './http.ts'
 import { createRandom } from './random.ts'
 import { createTally, type Tally } from './tally.ts'
 

@@ -1,4 +1,4 @@
-import { type Exchanged, exchange, type Outgoing } from './exchange.ts'
+import { sendTo, type SoakRequest, type SoakResponse } from './http.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
@@ -125,11 +125,11 @@ export class SoakClient {
   }
 
   /** Counts the result. Returns undefined when the connection broke. */
-  async #send(what: string, outgoing: Outgoing, hangsUp = false): Promise<Exchanged | undefined> {
+  async #send(what: string, request: SoakRequest, hangsUp = false): Promise<SoakResponse | undefined> {
     const { random, tally } = this.#ports
     try {
       const giveUpMs = hangsUp ? random.between(0, 15) : undefined
-      const answer = await exchange(this.#system.anyPort(), outgoing, giveUpMs)
+      const answer = await sendTo(this.#system.anyPort(), request, giveUpMs)
       tally.add(`${what} ${answer.status}`)
       if (![200, 401, 503].includes(answer.status)) {
         this.#accuse(`${what}: ${answer.status} ${answer.text.slice(0, 300)}`)
@@ -157,13 +157,13 @@ export class SoakClient {
     this.#ports.tally.accuse('grants lost', `${this.#email}: ${reason}`)
   }
 
-  async #pause(answer: Exchanged | undefined, attempt: number): Promise<void> {
+  async #pause(answer: SoakResponse | undefined, attempt: number): Promise<void> {
     const { random, sleep } = this.#ports
     const asked = Number(answer?.headers['retry-after'] ?? 0) * 1000
     await sleep(Math.min(Math.max(asked, 100 * attempt), maxWaitMs) * random.between(0.5, 1))
   }
 
-  #refreshRequest(refreshToken: string): Outgoing {
+  #refreshRequest(refreshToken: string): SoakRequest {
     const form = new URLSearchParams({
       client_id: this.#system.clientId,
       grant_type: 'refresh_token',
@@ -173,7 +173,7 @@ export class SoakClient {
     return this.#post('/oauth/token', 'application/x-www-form-urlencoded', form.toString())
   }
 
-  #callRequest(): Outgoing {
+  #callRequest(): SoakRequest {
     const params = { name: 'whoami', arguments: {} }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     return this.#post('/mcp', 'application/json', body, {
@@ -182,7 +182,7 @@ export class SoakClient {
     })
   }
 
-  #post(path: string, type: string, body: string, headers: Record<string, string> = {}): Outgoing {
+  #post(path: string, type: string, body: string, headers: Record<string, string> = {}): SoakRequest {
     const { host } = new URL(this.#system.baseUrl)
     return { method: 'POST', path, body, headers: { host, 'content-type': type, ...headers } }
   }

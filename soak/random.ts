@@ -2,7 +2,7 @@
 export interface Random {
   /** Returns a number from 0 to below 1. */
   next(): number
-  between(least: number, most: number): number
+  between(min: number, max: number): number
   chance(probability: number): boolean
   pick<Value>(values: readonly [Value, ...Value[]]): Value
   /** Creates an independent sequence for one part, unaffected by draws elsewhere. */
@@ -19,7 +19,7 @@ export function createRandom(seed: number): Random {
       mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
       return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
     },
-    between: (least, most) => least + random.next() * (most - least),
+    between: (min, max) => min + random.next() * (max - min),
     chance: (probability) => random.next() < probability,
     pick: (values) => values[Math.floor(random.next() * values.length)] ?? values[0],
     fork: (name) => createRandom(seed ^ hash(name)),

@@ -5,7 +5,7 @@ import { registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
-import { closeConnections, systemAddress } from './exchange.ts'
+import { closeConnections, systemAddress } from './http.ts'
 import { startFaultyProvider } from './faulty-provider.ts'
 import { type Instance, logLines, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
@@ -141,15 +141,15 @@ async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Pro
   return clients
 }
 
-/** Runs `work` on all of `items`, at most `most` at the same time. */
+/** Runs `work` on all of `items`, at most `max` at the same time. */
 async function atOnce<Item>(
-  most: number,
+  max: number,
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const queue = [...items]
   await Promise.all(
-    Array.from({ length: most }, async () => {
+    Array.from({ length: max }, async () => {
       for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
     }),
   )

@@ -94,7 +94,7 @@ it.each<[rule: string, members: object, expected: object]>([
     { introspects: true, redirectUris: redirect_uris },
   ],
   ['registered members that are not used', { logo_uri: 'https://a.example/l', contacts: ['a'] }, {}],
-])('%s', (_rule, members, expected) => {
+])('a client of the file: %s', (_rule, members, expected) => {
   expect(clientsOf({ client_id: 'c', redirect_uris, ...members }).get('c')).toMatchObject(expected)
 })
 

@@ -75,8 +75,8 @@ export function orOff<Value>(parse: ValueParser<Value>): ValueParser<Value | und
 export function parseAddressRanges(text: string): string[] {
   return parseList(text).map((range) => {
     const [address = '', bits, ...more] = range.split('/')
-    const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
-    if (more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || Number(bits ?? 0) > longest) {
+    const maxBits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+    if (more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || Number(bits ?? 0) > maxBits) {
       throw new TypeError(`expected addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`)
     }
     return range

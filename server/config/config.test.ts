@@ -64,7 +64,7 @@ describe('createConfig', () => {
       { allowedOrigins: 'http://localhost:1' },
       { allowedOrigins: ['http://localhost:1'] },
     ],
-  ])('%s', (_rule, given, expected) => {
+  ])('the configuration: %s', (_rule, given, expected) => {
     expect(createConfig(given, development)).toMatchObject(expected)
   })
 })

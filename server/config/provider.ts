@@ -28,7 +28,7 @@ type ProviderName = ServerConfig['provider']
 
 /** Static traits of a session provider. Its `capabilities()` are only known once it is opened. */
 export interface ProviderTraits {
-  /** Runs inside this process, on loopback addresses only. Whoever signs in is the operator. */
+  /** Runs inside this process, on loopback addresses only. The user who signs in is the operator. */
   isTrial: boolean
   protocol: 'gotrue' | 'openid_connect'
   /** Default of the `aud` claim; undefined: its access tokens are opaque unless the operator says otherwise. */

@@ -38,7 +38,7 @@ export interface GuardedFetchConfig {
  *
  * The name is resolved once, every address of the answer must be public, and the connection goes to exactly one of those addresses,
  * so that a second answer of the name server changes nothing (DNS rebinding). Only the https port is allowed: other services may
- * trust this server more than a stranger. Follows no redirects, decompresses nothing, sends no cookie or credential, and cuts the
+ * trust this server more than others. Follows no redirects, decompresses nothing, sends no cookie or credential, and cuts the
  * body off at its limit.
  */
 export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {

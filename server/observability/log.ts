@@ -60,12 +60,12 @@ export function createLog(
     },
     { write: (text: string) => void (line = redactLine(text)) },
   )
-  const least = level === 'silent' ? Infinity : pino.levels.values[level]
+  const minLevel = level === 'silent' ? Infinity : pino.levels.values[level]
   return {
     metrics,
     telemetry,
     hasAudit: audit !== undefined,
-    isLogged: (given) => (pino.levels.values[given] ?? 0) >= (least ?? 0),
+    isLogged: (given) => (pino.levels.values[given] ?? 0) >= (minLevel ?? 0),
     write(to, given, fields, event) {
       lines[given](fields, event)
       if (to.log) destination.write(line)

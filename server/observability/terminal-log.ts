@@ -28,7 +28,7 @@ const leftOut = new Set([
   'response_bytes',
 ])
 
-const levels: readonly (readonly [least: number, word: string, colour: LogColour | undefined])[] = [
+const levels: readonly (readonly [min: number, word: string, colour: LogColour | undefined])[] = [
   [50, 'error: ', 'red'],
   [40, 'warning: ', 'yellow'],
   [30, '', undefined],
@@ -64,20 +64,20 @@ export function createTerminalLog(
 
 function readableLine(line: JsonObject, colour: Paint): string {
   const { event, level, time, err, next_step: nextStep, ...rest } = line
-  const [, word, levelColour] = levels.find(([least]) => Number(level) >= least) ?? levels[0]!
+  const [, word, levelColour] = levels.find(([min]) => Number(level) >= min) ?? levels[0]!
   const sentence = `${word}${sentenceOf(String(event), line)}${errorText(err)}`
-  const said = levelColour === undefined ? plainText(sentence) : colour(levelColour, plainText(sentence))
-  const isSaid = (value: unknown): boolean =>
+  const text = levelColour === undefined ? plainText(sentence) : colour(levelColour, plainText(sentence))
+  const isInSentence = (value: unknown): boolean =>
     typeof value === 'string' && value.length > 3 && sentence.includes(value)
   const fields = Object.entries(rest)
     .filter(
       ([name, value]) =>
-        !leftOut.has(name) && !isSaid(value) && !(name === 'request_id' && line['audit'] === true),
+        !leftOut.has(name) && !isInSentence(value) && !(name === 'request_id' && line['audit'] === true),
     )
     .map(([name, value]) => `${name}=${plainText(textOf(value))}`)
   const step = typeof nextStep === 'string' ? `\n          -> ${plainText(nextStep)}` : ''
   const details = fields.length === 0 ? '' : `  ${colour('dim', fields.join(' '))}`
-  return `${colour('dim', localTime(time))}  ${said}${details}${step}${stackText(Number(level), err, colour)}\n`
+  return `${colour('dim', localTime(time))}  ${text}${details}${step}${stackText(Number(level), err, colour)}\n`
 }
 
 /** Returns the first sentence of the meaning in the table; an event missing from it uses its name. */

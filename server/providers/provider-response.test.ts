@@ -38,7 +38,7 @@ describe('an answer', () => {
   it.each([
     ['without end is left after a megabyte', {}, 1010],
     ['that announces more than a megabyte is not even begun', { 'content-length': '1000001' }, 3],
-  ])('%s', async (_what, headers, pulls) => {
+  ])('an answer %s', async (_what, headers, pulls) => {
     const { seen, response } = endless(headers)
     await expect(answer(response)).rejects.toMatchObject(transient)
     expect(seen.cancelled).toBe(true)

@@ -73,7 +73,7 @@ async function keySetUrl(): Promise<unknown> {
   return ((await metadata.json()) as { jwks_uri?: string }).jwks_uri
 }
 
-describe('the endpoints follow the setting', () => {
+describe('the endpoints', () => {
   it.each<[settings: Settings, effect: () => Promise<unknown>, value: unknown]>([
     [{ sessionTtl: '2d' }, expiresAfterSignIn, 2 * 86_400],
     [{ accessTokenTtl: '10m' }, async () => (await drawbridge.connect()).tokens.expires_in <= 600, true],
@@ -86,7 +86,7 @@ describe('the endpoints follow the setting', () => {
     [{}, keySetUrl, undefined],
     [{ callLimit: '2/m' }, () => statusesOfPings(3), [200, 200, 429]],
     [{ callLimit: 'off' }, () => statusesOfPings(3), [200, 200, 200]],
-  ])('%j', async (settings, effect, value) => {
+  ])('the endpoints follow the settings %j', async (settings, effect, value) => {
     drawbridge = await startDrawbridge(settings)
     expect(await effect()).toEqual(value)
   })

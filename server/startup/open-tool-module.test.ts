@@ -50,7 +50,7 @@ describe('a file of tools', () => {
        ]`,
       ['a.b_c-1'],
     ],
-  ])('%s', async (_how, source, names) => {
+  ])('a file of tools %s opens', async (_how, source, names) => {
     expect(await openFile(source)).toEqual(names)
   })
 
@@ -85,7 +85,7 @@ describe('a file that cannot be used says what to do', () => {
        export const tools = [{ name: 'a', public: true, scope: 'x', call: () => '' }]`,
       /public: a tool that requires a scope requires a sign-in/,
     ],
-  ])('%s', async (_what, source, fault) => {
+  ])('a file of tools that %s says what to do', async (_what, source, fault) => {
     expect(await faultsOf(source)).toEqual([expect.stringMatching(fault)])
   })
 

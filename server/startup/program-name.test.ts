@@ -34,7 +34,7 @@ describe('a command that is advised', () => {
       'Run `npm start -- migrate`.',
       'Run `npx drawbridge-server migrate`.',
     ],
-  ])('%s', (text, start, npx) => {
+  ])('the text %j names the program as it was started', (text, start, npx) => {
     expect(asTyped(text, byStart)).toBe(start)
     expect(asTyped(text, byNpx)).toBe(npx)
     expect(asTyped(text, fetched)).toBe(npx)
@@ -47,7 +47,7 @@ describe('a command that is advised', () => {
     'npx drawbridge-server keys list',
     '/opt/drawbridge-server doctor',
     'drawbridge-server needs Node 22.13 or newer.',
-  ])('%s is left as it is', (text) => {
+  ])('the text %j names the program as written', (text) => {
     for (const started of [byStart, byNpx]) expect(asTyped(text, started)).toBe(text)
   })
 

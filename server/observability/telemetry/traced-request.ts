@@ -160,8 +160,8 @@ export class TracedRequest {
   }
 
   /**
-   * Strangers begin traces of their own, which are linked to those that they name: otherwise anybody could add spans to a trace, or
-   * choose not to be sampled.
+   * Without a known caller, begins a trace of its own, linked to those that the request names: otherwise anyone could add spans to
+   * a trace, or choose not to be sampled.
    */
   #start(name: string, attributes: Attributes, named: Context): void {
     const [traceparent, tracestate] = [this.#headers.get('traceparent'), this.#headers.get('tracestate')]

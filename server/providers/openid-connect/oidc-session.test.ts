@@ -299,7 +299,7 @@ describe('the person of', () => {
     ['a token, the same since', token(proven), { email: proven.email }, ['ada@example.com', true]],
     ['a token, another since', token(proven), { email: 'm@x' }, ['m@x', undefined]],
     ['a token, none since', token(proven), {}, ['ada@example.com', false]],
-  ])('%s', (_what, of, probed, [email, emailVerified]) => {
+  ])('the person has the email address and its proof of %s', (_what, of, probed, [email, emailVerified]) => {
     expect(person(of, probed)).toMatchObject({ email, emailVerified })
   })
 

@@ -102,7 +102,7 @@ describe('the shapes of an error', () => {
     ['since 2024-01-01', { code: 'invalid_credentials', message: 'Invalid login credentials' }],
     ['before', { code: 400, error_code: 'invalid_credentials', msg: 'Invalid login credentials' }],
     ['OAuth endpoints', { error: 'invalid_credentials', error_description: 'Invalid login credentials' }],
-  ])('%s', async (_what, body) => {
+  ])('the code of an error is found in the shape of %s', async (_what, body) => {
     const answer = await answerTo(password, () => Response.json(body, { status: 400 }))
     expect(answer).toEqual(refusal(400, 'invalid_credentials'))
   })

@@ -34,9 +34,12 @@ describe('what the provider reports', () => {
       [],
     ],
     ['another method', { azure: true }, false, [{ id: 'azure', label: 'Microsoft' }]],
-  ])('%s', async (_what, external, password, social) => {
-    expect(await open({ external }).capabilities()).toMatchObject({ password, social, captcha: undefined })
-  })
+  ])(
+    'the login page offers the methods that the provider reports: %s',
+    async (_what, external, password, social) => {
+      expect(await open({ external }).capabilities()).toMatchObject({ password, social, captcha: undefined })
+    },
+  )
 
   it.each([[{}], [null], [undefined], [[]], [{ external: [] }], [{ external: 'google' }]])(
     'the capabilities %j are a protocol failure',

@@ -153,7 +153,7 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     [undefined, 403],
     [undefined, 404],
     [undefined, 530],
-  ])('%s (%i): transient', (code, status) => {
+  ])('a refused refresh with %s and status %i is transient', (code, status) => {
     expect(refreshFailure(refused(status, code)).failure).toBe('transient')
   })
 
@@ -166,7 +166,7 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     [409, 'conflict', false],
     [429, 'over_request_rate_limit', false],
     [500, 'unexpected_failure', false],
-  ])('%i %s: about this session alone: %s', (status, code, isRefused) => {
+  ])('a refused refresh with status %i and %s is about this session alone: %s', (status, code, isRefused) => {
     expect(refreshFailure(refused(status, code)).refused).toBe(isRefused)
   })
 })
@@ -187,7 +187,7 @@ describe.each(readers)('any refused %s', (_name, read) => {
     [500, false],
     [503, false],
     [504, false],
-  ])('%i: the outcome is known: %s', (status, known) => {
+  ])('the outcome of a call refused with status %i is known: %s', (status, known) => {
     expect(read(refused(status)).outcomeKnown).toBe(known)
   })
 
@@ -223,7 +223,7 @@ describe('a return from the social provider without a code', () => {
     ['an error nobody knows', 'error=constructor&error_code=__proto__', 'protocol'],
     ['neither code nor error', '', 'expired'],
     ['an empty code, as while the database of the API is down', 'code=', 'transient'],
-  ])('%s', (_what, query, failure) => {
+  ])('%s: the social provider returned %j: %s', (_what, query, failure) => {
     expect(returnFailure(new URLSearchParams(query)).failure).toBe(failure)
   })
 

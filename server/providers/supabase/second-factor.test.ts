@@ -46,11 +46,14 @@ describe('factors that are requested after a first step', () => {
       'second_factor_unusable',
     ],
     ['things that are no factors', 'if-enrolled', false, [null, 'totp', []], []],
-  ])('%s, policy %s, proven %s', (_what, policy, isProven, factors, asked) => {
-    const ask = () => factorsToAsk(answer(...factors), isProven, policy)
-    if (typeof asked === 'string') expect(ask).toThrow(expect.objectContaining({ failure: asked }))
-    else expect(ask()).toEqual(asked)
-  })
+  ])(
+    'an account with %s is asked for a code by the policy %s, proven: %s',
+    (_what, policy, isProven, factors, asked) => {
+      const ask = () => factorsToAsk(answer(...factors), isProven, policy)
+      if (typeof asked === 'string') expect(ask).toThrow(expect.objectContaining({ failure: asked }))
+      else expect(ask()).toEqual(asked)
+    },
+  )
 
   it.each([[undefined], [{ user: null }], [{ user: { factors: {} } }]])(
     'no second factors are requested after %j',

@@ -96,7 +96,7 @@ describe('a good token', () => {
     ['no metadata', { user_metadata: null }, { name: undefined }],
     ['is_anonymous left out', { is_anonymous: undefined }, {}],
     ['an sub in upper case', { sub: 'ABCDEFAB-2222-4333-8444-555555555555' }, {}],
-  ])('%s', async (_rule, changes, expected) => {
+  ])('%s: the token is accepted', async (_rule, changes, expected) => {
     expect(await verify(await sign(changes))).toMatchObject({ secondFactor: false, ...expected })
   })
 })
@@ -138,7 +138,7 @@ describe('a refused token', () => {
     ['a sub with more around the UUID', { sub: ` ${claims.sub}` }],
     ['no session', { session_id: undefined }],
     ['a session that is no text', { session_id: 1 }],
-  ])('%s', async (_rule, changes) => {
+  ])('%s: the token is refused', async (_rule, changes) => {
     await expect(verify(await sign(changes))).rejects.toMatchObject(invalid)
   })
 
@@ -192,7 +192,7 @@ describe('a refused token', () => {
     ],
     ['no signature', async () => (await sign()).replace(/[^.]+$/, '')],
     ['no JWT', () => 'opaque'],
-  ])('%s', async (_rule, token) => {
+  ])('%s: the token is refused', async (_rule, token) => {
     await expect(verify(await token())).rejects.toMatchObject(invalid)
   })
 

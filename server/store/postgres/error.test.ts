@@ -31,7 +31,7 @@ describe('what an error of the database means', () => {
     ['42P05', 'refused', false, 'a prepared statement that is there already'],
     ['42P01', 'fault', false, 'no such table'],
     ['23505', 'fault', false, 'not unique'],
-  ])('%s is %s (broken: %s): %s', (code, kind, broken) => {
+  ])('an error %s of the database is %s, its connection broken: %s (%s)', (code, kind, broken) => {
     expect(readPostgresFailure(serverError(code), '')).toMatchObject({ kind, broken })
   })
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
 
 /** One HTTP request to an instance; `headers` has the public Host. */
-export interface Outgoing {
+export interface SoakRequest {
   method: string
   path: string
   headers: Record<string, string>
@@ -12,7 +12,7 @@ export interface Outgoing {
 }
 
 /** A complete response. */
-export interface Exchanged {
+export interface SoakResponse {
   status: number
   headers: IncomingMessage['headers']
   text: string
@@ -24,14 +24,14 @@ const timeoutMs = 30_000
 const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
 
 /**
- * Sends `outgoing` to `port` of this machine. Rejects when the connection breaks before the response is complete, or
+ * Sends a request to `port` of this machine. Rejects when the connection breaks before the response is complete, or
  * after `giveUpMs`, when the client itself disconnects.
  */
-export async function exchange(
+export async function sendTo(
   port: number,
-  { method, path, headers, body }: Outgoing,
+  { method, path, headers, body }: SoakRequest,
   giveUpMs = timeoutMs,
-): Promise<Exchanged> {
+): Promise<SoakResponse> {
   const sent = request({ host: '127.0.0.1', port, method, path, headers, agent })
   const timer = setTimeout(() => sent.destroy(new Error('No answer in time.')), giveUpMs)
   try {
@@ -59,7 +59,7 @@ export function systemAddress(baseUrl: string, appUrl: string, anyPort: () => nu
     async fetch(input, init) {
       const asked = new Request(input, init)
       const { pathname, search, host } = new URL(asked.url)
-      const answer = await exchange(anyPort(), {
+      const answer = await sendTo(anyPort(), {
         method: asked.method,
         path: pathname + search,
         headers: { ...Object.fromEntries(asked.headers), host },
