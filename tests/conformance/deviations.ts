@@ -8,7 +8,10 @@ export const deviations: readonly Deviation[] = [
     what: '`/mcp` takes access tokens of the session provider, as bearer and in the session cookie, beside its own.',
     why: 'It was asked for (Spec 5.1, 5.3, 5.4). They are a kind of credential of their own: verified for this provider, audience and a person’s own session, never refreshed, never given to anybody but the provider and the web app behind the tools. The cookie is behind checks of origin, fetch metadata and content type.',
     off: '`SESSION_TOKENS=off`',
-    test: ['server/core/tokens/caller-reader.test.ts', 'is invalid and not even looked at when switched off'],
+    test: [
+      'server/core/tokens/caller-reader.test.ts',
+      'a provider token is invalid, and not looked at, when provider tokens are switched off',
+    ],
   },
   {
     sections: 'RFC 9700 4.11.2, OAuth 2.1 7.12.2, MCP auth Open-Redirection',
