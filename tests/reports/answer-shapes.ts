@@ -174,7 +174,6 @@ export const answerShapes: AnswerShape[] = [
   ['something that was printed before it', `Loading ... ${good}\n`, unreadable, -32_603],
   ['two answers in one line', `{"jsonrpc":"2.0","id":-7,"result":{}}${good}\n`, unreadable, -32_603],
   ['a log of it before it', `Sending ${good}\n{'jsonrpc': '2.0', 'id': ID}\n${good}\n`, 'fine'],
-  ['headers as those of language servers', `Content-Length: 99\r\n\r\n${good}`, 'fine'],
   ['a batch in a batch', `[[${good}]]\n`, 'fine'],
   [
     'lines of its own for each member',
