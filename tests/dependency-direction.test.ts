@@ -68,10 +68,10 @@ const allowed: typeof refused = [
   ['bridge/proxy/x.ts', '../http/http-client.ts'],
   ['bridge/oauth/x.ts', '../credentials/credential.ts'],
   ['extension/core/x.ts', '@drawbridge/shared/session-cookie/session-cookie.ts'],
-  ['extension/ui/x.ts', '../core/session/token-facts.ts'],
+  ['extension/ui/x.ts', '../core/session/tab-look.ts'],
   ['extension/platform/x.ts', '../core/ports.ts'],
   ['extension/platform/web-extension.ts', 'webextension-polyfill'],
-  ['extension/background/x.ts', '../core/session/token-facts.ts'],
+  ['extension/background/x.ts', '../core/session/tab-look.ts'],
   ['extension/entrypoints/popup/x.ts', '../../core/popup/popup.ts'],
 ]
 

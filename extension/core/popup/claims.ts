@@ -1,7 +1,7 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { displayText } from '../display-text.ts'
 import type { ClaimView } from './popup-view.ts'
-import { farthestSecond } from '../session/token-facts.ts'
+import { farthestSecond } from '../session/session-reader.ts'
 
 const maxClaims = 40
 

@@ -328,3 +328,35 @@ test('the reader keeps only the token and its expiry of a session', async () => 
   expect(tokensIn(reading)).toHaveLength(3)
   for (const secret of secrets) expect(JSON.stringify(reading)).not.toContain(secret)
 })
+
+describe('the account and the issuer of a session', () => {
+  async function factsOf(token: string): Promise<object> {
+    const cookies = sessionCookies(token)
+    const reading = await readFrom(createMemoryBrowser({ now, cookies, allowed: new Set(appAllowed) }))
+    const view = reading.kind === 'sessions' ? reading.sessions[0]?.view : undefined
+    return { account: view?.account, issuer: view?.issuer }
+  }
+
+  test.each([
+    [{}, { account: 'ada@example.com', issuer: 'abc.supabase.co' }],
+    [{ email: undefined }, { account: '11111111-2222-4333-8444-555555555555' }],
+    [{ email: '' }, { account: '11111111-2222-4333-8444-555555555555' }],
+    [{ iss: 'http://user:pw@127.0.0.1:54321/auth' }, { issuer: '127.0.0.1:54321' }],
+    [{ iss: 'urn:issuer' }, { issuer: 'urn:issuer' }],
+    [{ iss: 'issuer' }, { issuer: 'issuer' }],
+    [
+      { email: { a: 1 }, sub: 5, iss: ['x'] },
+      { account: undefined, issuer: undefined },
+    ],
+    [
+      { email: null, sub: null, iss: null },
+      { account: undefined, issuer: undefined },
+    ],
+  ])('the claims %j of a token are shown as %j', async (claims, facts) => {
+    expect(await factsOf(jwt(claims))).toMatchObject(facts)
+  })
+
+  test.each(['opaque', 'a.b.c'])('the token %j, which is not a JWT, shows neither', async (token) => {
+    expect(await factsOf(token)).toEqual({ account: undefined, issuer: undefined })
+  })
+})

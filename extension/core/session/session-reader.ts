@@ -8,12 +8,12 @@ import {
   type SessionCookieReading,
   readSessionCookie,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { displayText } from '../display-text.ts'
 import { announcedServer } from '../server-address.ts'
 import type { Browser, StoredCookie, Tab } from '../ports.ts'
 import type { Profile } from '../profile.ts'
-import { originPatterns } from '../site.ts'
-import { farthestSecond, readTokenFacts } from './token-facts.ts'
+import { hostOf, originPatterns } from '../site.ts'
 
 /** The source of a session. */
 type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
@@ -26,7 +26,7 @@ export interface SessionView {
   account: string | undefined
   /** The project reference of a default cookie name, or else the cookie's name. */
   project: string
-  /** Host of the token's issuer. */
+  /** Host of the token's issuer, or the issuer itself when it is not a URL. */
   issuer: string | undefined
   place: SessionPlace
   /** Epoch seconds. */
@@ -38,6 +38,9 @@ export interface FoundSession {
   view: SessionView
   token: string
 }
+
+/** The last second that a date can hold and thus display. */
+export const farthestSecond = 8.64e12
 
 /** Result of reading a tab. */
 export type SessionsReading =
@@ -161,10 +164,19 @@ function isSession(found: NamedReading): found is NamedSession {
 
 function sessionOf({ name, place, reading }: NamedSession): FoundSession {
   const { accessToken: token, expiresAt: end } = reading
-  const { account, issuer } = readTokenFacts(token)
+  const { email, sub, iss } = readJwt(token)?.claims ?? {}
+  const account = textOf(email) ?? textOf(sub)
+  const issuer = textOf(iss)
   // Clamped, because it will be displayed as a date.
   const expiresAt = end && Math.max(-farthestSecond, Math.min(farthestSecond, end))
-  return { token, view: { id: name, account, project: projectOf(name), issuer, place, expiresAt } }
+  return {
+    token,
+    view: { id: name, account, project: projectOf(name), issuer: hostOf(issuer) || issuer, place, expiresAt },
+  }
+}
+
+function textOf(claim: unknown): string | undefined {
+  return typeof claim === 'string' && claim !== '' ? displayText(claim) : undefined
 }
 
 function projectOf(name: string): string {
