@@ -99,6 +99,7 @@ function missingKeys({ kids, used }: ContentFacts): string[] {
   return (used ?? []).filter((kid) => !kids?.includes(kid))
 }
 
+/** @internal */
 export const contentChecks: Checks<ContentFacts> = {
   'store-schema'({ schema, newest }) {
     if (schema === newest) return ok(`Schema ${schema}, the newest.`)

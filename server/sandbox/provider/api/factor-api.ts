@@ -67,7 +67,11 @@ export function createFactorApi(services: AuthServices): Hono {
   return api
 }
 
-/** Adds an unverified factor. */
+/**
+ * Adds an unverified factor.
+ *
+ * @internal
+ */
 export function enrollFactor(
   { accounts, runtime }: AuthServices,
   { id: accountId, factors }: Account,
