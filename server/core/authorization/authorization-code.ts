@@ -11,6 +11,7 @@ import {
   type GrantStore,
   type ReportGrantEnd,
   userOf,
+  type Workspace,
 } from '../session/grant.ts'
 import { requireOurResource } from '../tokens/resource.ts'
 import type { ScopeCatalogue } from '../tokens/scope.ts'
@@ -45,11 +46,13 @@ export interface CodeRedemptionRequest {
 }
 
 /** The contents of a future grant, from any kind of request. */
-export type GrantRequest = Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'>
+export interface GrantRequest extends Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'> {
+  workspace?: Workspace | undefined
+}
 
 /** Issues a code of 256 random bits, valid for 60 seconds, single use. The grant's lifetime starts now. */
 export async function issueAuthorizationCode(
-  request: AuthorizationRequest,
+  request: AuthorizationRequest & GrantRequest,
   signIn: SignIn,
   ports: AuthorizationCodePorts,
 ): Promise<string> {
@@ -76,6 +79,7 @@ export async function addGrantCode(
     clientId: request.clientId,
     resource: request.resource,
     scope: request.scope,
+    workspace: request.workspace,
     createdAt: now,
     expiresAt: now + ports.sessionTtlSeconds,
   }

@@ -1,6 +1,11 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { addGrantCode, type AuthorizationCodePorts, redeemGrantCode } from './authorization-code.ts'
+import {
+  type GrantRequest,
+  addGrantCode,
+  type AuthorizationCodePorts,
+  redeemGrantCode,
+} from './authorization-code.ts'
 import type { IssuedTokens } from '../tokens/token-issue.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
@@ -121,7 +126,7 @@ export async function findDeviceByUserCode(
  * never fetched, it is signed out at the provider.
  */
 export async function approveDevice(
-  device: PendingDevice,
+  device: PendingDevice & GrantRequest,
   signIn: SignIn,
   ports: DevicePorts,
 ): Promise<boolean> {

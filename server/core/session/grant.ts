@@ -29,13 +29,25 @@ export function userOf(identity: Identity, providerIssuer: string): User {
   }
 }
 
+/** A part of the web app that a user works in, as the app lists it. Both texts are the app's. */
+export interface Workspace {
+  id: string
+  name: string
+}
+
+/** What a user allows a client, and may change while the grant lives. */
+export interface GrantChoice {
+  scope: string
+  /** Undefined: the app has no workspaces, or the user is in none. */
+  workspace: Workspace | undefined
+}
+
 /** A user's permission for one client: the "MCP session" of the requirement. Ends at `expiresAt` (epoch seconds), fixed at sign-in. */
-export interface Grant {
+export interface Grant extends GrantChoice {
   id: string
   user: User
   clientId: string
   resource: string
-  scope: string
   createdAt: number
   expiresAt: number
 }
@@ -68,6 +80,7 @@ export interface StoredProviderSession {
 /** A live access token with everything `/mcp` needs to authorize it. */
 export interface AccessTokenRecord {
   grant: Grant
+  /** The token's own; what the grant no longer has is void. */
   scope: string
   expiresAt: number
   /** It was issued by a refresh, and {@link GrantStore.recordFirstUse} has not been called for it. */
@@ -243,6 +256,8 @@ export interface GrantStore {
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
   /** Ends at most `limit` live grants and redeemable codes, and returns their grants. To end all, call it until it returns fewer. */
   endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
+  /** Replaces the choice of a live grant, unless it is no longer `from`. Returns true for the call that did. Tokens stay. */
+  changeGrant(change: { grantId: string; from: GrantChoice; to: GrantChoice }, now: number): Promise<boolean>
   /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
   findGrant(grantId: string): Promise<GrantRecord | undefined>

@@ -13,7 +13,7 @@ import {
 } from '../session/grant.ts'
 import { Liveness } from '../session/session-liveness.ts'
 import { replaySeconds } from './refresh-token.ts'
-import { limitScope, type ScopeCatalogue } from './scope.ts'
+import { heldScope, limitScope, type ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { type Identity, ProviderError, type SessionProvider } from '../session/session-provider.ts'
@@ -137,7 +137,8 @@ export class CallerReader {
         user,
         clientId: grant.clientId,
         grantId: grant.id,
-        scope: limitScope(scope, access.scopes),
+        workspace: grant.workspace,
+        scope: limitScope(heldScope(grant, scope), access.scopes),
         access,
         expiresAt,
         providerToken: () => this.#ports.keeper.open(session).accessToken,
@@ -192,6 +193,7 @@ export class CallerReader {
         user: await control.describe({ id: userIdOf(sub, provider.issuer), sub }, profile),
         clientId: undefined,
         grantId: undefined,
+        workspace: undefined,
         scope: limitScope(scopes.resource.join(' '), access.scopes),
         access,
         expiresAt,

@@ -1,5 +1,5 @@
 import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
-import type { CurrentUser } from '../session/grant.ts'
+import type { CurrentUser, Workspace } from '../session/grant.ts'
 
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
 
@@ -11,6 +11,8 @@ export interface SignedInCaller extends CallerRights {
   clientId: string | undefined
   /** The grant of our token; undefined for the provider's own credentials. */
   grantId: string | undefined
+  /** That of the grant, at this call. */
+  workspace: Workspace | undefined
 }
 
 /** A caller without a credential, who may call only public tools. */
@@ -19,6 +21,7 @@ export interface AnonymousCaller extends CallerRights {
   user: undefined
   clientId: undefined
   grantId: undefined
+  workspace: undefined
   /** As {@link AccessPolicy.mayOffer}. Undefined where rules hide nothing from this caller. */
   mayOffer: AccessPolicy['mayOffer'] | undefined
 }
@@ -61,6 +64,7 @@ export function anonymousCaller(
     user: undefined,
     clientId: undefined,
     grantId: undefined,
+    workspace: undefined,
     scope: '',
     access,
     mayOffer,

@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
 import type { Client } from '../clients/client.ts'
 import type { Grant, GrantStore, StoredProviderSession } from '../session/grant.ts'
-import { limitScope } from './scope.ts'
+import { heldScope, limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
 export interface IntrospectionPorts {
@@ -53,7 +53,7 @@ export async function introspectToken(
   return {
     active: true,
     client_id: grant.clientId,
-    scope: limitScope(scope, access.scopes),
+    scope: limitScope(heldScope(grant, scope), access.scopes),
     token_type: token.startsWith(accessTokenPrefix) ? 'Bearer' : undefined,
     exp: expiresAt,
     iat: issueTimeOf(token),

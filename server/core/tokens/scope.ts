@@ -72,3 +72,8 @@ export function limitScope(scope: string, allowed: readonly string[] | undefined
     .filter((name) => name === offlineScope || allowed.includes(name))
     .join(' ')
 }
+
+/** Returns the scope of a token that still counts: its grant may have been narrowed since. */
+export function heldScope(grant: { scope: string }, token: string): string {
+  return grant.scope === token ? token : limitScope(token, grant.scope.split(' '))
+}

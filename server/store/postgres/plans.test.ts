@@ -41,7 +41,7 @@ const fill = `
     SELECT 'g' || i, 'k', 'k.x', 0, 0, 1, true FROM generate_series(1, ${many}) i;
   INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version, sign_out_due_at, sign_out_since)
     SELECT 'o' || i, 'k', 'k.x', 0, 0, 1, ${start} + i, ${start} + i FROM generate_series(1, ${fewer}) i;
-  INSERT INTO authorization_code SELECT 'c' || i, 'g' || i, 'u', 's', NULL, NULL, 'c', 'r', 'mcp', 0, 0, 'x', 'x', ${start} - 86400 + i, CASE WHEN i % 2 = 0 THEN 0 END, CASE WHEN i % 2 = 1 THEN ${start} + i END
+  INSERT INTO authorization_code SELECT 'c' || i, 'g' || i, 'u', 's', NULL, NULL, 'c', 'r', 'mcp', NULL, NULL, 0, 0, 'x', 'x', ${start} - 86400 + i, CASE WHEN i % 2 = 0 THEN 0 END, CASE WHEN i % 2 = 1 THEN ${start} + i END
     FROM generate_series(1, ${fewer}) i;
   INSERT INTO client SELECT 'c' || i, 'x', 'x', '[]', '[]', 'none', NULL, 0, 'registered', ${start} + i, false, '{}', '' FROM generate_series(1, ${fewer}) i;
   INSERT INTO device SELECT 'd' || i, 'u' || i, 'c', 'mcp', 'r', NULL, 0, ${start} + i FROM generate_series(1, ${fewer}) i;

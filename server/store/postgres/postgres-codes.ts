@@ -14,7 +14,7 @@ import { grantOf, ownerOf } from '../sql/grants.ts'
 import { insertSession, releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 
-const insertWithSession = `WITH session AS (${insertSession(15)}) ${insertCode}`
+const insertWithSession = `WITH session AS (${insertSession(17)}) ${insertCode}`
 
 /** Builds a statement that expires the codes `chosen` selects at $2, and makes their sessions due for sign-out. */
 function expiry(chosen: string): string {
@@ -40,8 +40,8 @@ const expireCodesBy = {
 const redeemCode = `WITH used AS (
     UPDATE authorization_code SET redeemed_at = $2, holds_session_until = NULL
     WHERE code_hash = $1 AND holds_session_until - $2 > 0
-    RETURNING grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, grant_created_at,
-      grant_expires_at
+    RETURNING grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id,
+      workspace_name, grant_created_at, grant_expires_at
   ), session AS (
     UPDATE provider_session SET taken_up = true WHERE grant_id = (SELECT grant_id FROM used)
   ), access AS (

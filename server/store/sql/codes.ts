@@ -4,7 +4,7 @@ import { camelCased, type SqlDatabase, type Values } from './sql.ts'
 
 /** Columns of a code that {@link codeOf} reads. */
 export const codeColumns: string = `${camelCased(
-  'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, redirect_uri, code_challenge',
+  'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id, workspace_name, redirect_uri, code_challenge',
 )}, grant_id AS id, grant_created_at AS "createdAt", grant_expires_at AS "expiresAt", expires_at AS "codeExpiresAt"`
 
 export interface CodeRow extends GrantRow, Omit<AuthorizationCodeRecord, 'grant' | 'expiresAt'> {
@@ -23,9 +23,9 @@ function codeOf(row: CodeRow): AuthorizationCodeRecord {
 
 /** Adds a code: the values come from {@link codeValues}. It holds its session until it is redeemed, or expires. */
 export const insertCode = `INSERT INTO authorization_code (code_hash, grant_id, user_id, user_sub, user_email, user_name,
-    client_id, resource, scope, grant_created_at, grant_expires_at, redirect_uri, code_challenge, expires_at,
-    holds_session_until)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`
+    client_id, resource, scope, workspace_id, workspace_name, grant_created_at, grant_expires_at, redirect_uri,
+    code_challenge, expires_at, holds_session_until)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`
 
 /** Returns the values of {@link insertCode}. */
 export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values {
@@ -40,6 +40,8 @@ export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values 
     grant.clientId,
     grant.resource,
     grant.scope,
+    grant.workspace?.id,
+    grant.workspace?.name,
     grant.createdAt,
     grant.expiresAt,
     code.redirectUri,
@@ -50,10 +52,10 @@ export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values 
 
 /** Creates the grant of the code in a row of `rows`, which is SQL like `family`. */
 export function insertGrant(family: string, rows: string): string {
-  return `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at,
-      expires_at, family_hash)
-    SELECT grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, grant_created_at,
-      grant_expires_at, ${family} FROM ${rows}`
+  return `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id,
+      workspace_name, created_at, expires_at, family_hash)
+    SELECT grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id,
+      workspace_name, grant_created_at, grant_expires_at, ${family} FROM ${rows}`
 }
 
 /** Selects the {@link CodeState} of a code that could not be redeemed. */

@@ -14,15 +14,17 @@ import { camelCased, type SqlDatabase, type Values, withoutNulls } from './sql.t
 
 /** Columns of a grant, for `g`, that {@link grantOf} reads. */
 export const grantColumns: string = camelCased(
-  'id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at',
+  'id, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id, workspace_name, created_at, expires_at',
   'g.',
 )
 
-export interface GrantRow extends Omit<Grant, 'user'> {
+export interface GrantRow extends Omit<Grant, 'user' | 'workspace'> {
   userId: string
   userSub: string
   userEmail: string | null
   userName: string | null
+  workspaceId: string | null
+  workspaceName: string | null
 }
 
 /** Reads the grant in a row. */
@@ -38,6 +40,7 @@ export function grantOf(row: GrantRow): Grant {
     clientId: row.clientId,
     resource: row.resource,
     scope: row.scope,
+    workspace: row.workspaceId === null ? undefined : { id: row.workspaceId, name: row.workspaceName ?? '' },
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
   }
@@ -189,6 +192,10 @@ const selectGrant = `SELECT ${recordColumns} FROM grants g WHERE g.id = $1`
 
 const selectFamily = `SELECT ${recordColumns} FROM grants g WHERE g.family_hash = $1 AND g.family_hash IS NOT NULL`
 
+const changeChoice = `UPDATE grants SET scope = $5, workspace_id = $6, workspace_name = $7
+  WHERE id = $1 AND scope = $3 AND workspace_id IS NOT DISTINCT FROM $4 AND ended_at IS NULL AND expires_at - $2 > 0
+  RETURNING true AS changed`
+
 const useAccess = 'UPDATE access_token SET first_used_at = $2 WHERE hash = $1 AND first_used_at IS NULL'
 
 // The row stays until it expires: it may hold what a replay of the previous refresh token returns.
@@ -199,7 +206,7 @@ export function createGrantReads(
   database: SqlDatabase,
 ): Pick<
   GrantStore,
-  'recordFirstUse' | 'removeAccessToken' | 'findGrantByFamily' | 'listGrants' | 'findGrant'
+  'changeGrant' | 'recordFirstUse' | 'removeAccessToken' | 'findGrantByFamily' | 'listGrants' | 'findGrant'
 > {
   const first = async (statement: string, key: string): Promise<GrantRecord | undefined> => {
     const [row] = await database.read<GrantRecordRow>(statement, [key])
@@ -207,6 +214,10 @@ export function createGrantReads(
   }
 
   return {
+    async changeGrant({ grantId, from, to }, now) {
+      const values = [from.scope, from.workspace?.id, to.scope, to.workspace?.id, to.workspace?.name]
+      return (await database.write(changeChoice, [grantId, now, ...values])).length === 1
+    },
     recordFirstUse: async (accessHash, now) => void (await database.write(useAccess, [accessHash, now])),
     removeAccessToken: async (accessHash) => void (await database.write(removeAccess, [accessHash])),
     findGrantByFamily: (familyHash) => first(selectFamily, familyHash),

@@ -69,7 +69,7 @@ function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect
   return `CREATE TABLE authorization_code (
      code_hash ${key} PRIMARY KEY, grant_id ${key} NOT NULL, user_id ${key} NOT NULL, user_sub text NOT NULL,
      user_email text, user_name text, client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL,
-     grant_created_at ${integer} NOT NULL, grant_expires_at ${integer} NOT NULL, redirect_uri text NOT NULL,
+     workspace_id text, workspace_name text, grant_created_at ${integer} NOT NULL, grant_expires_at ${integer} NOT NULL, redirect_uri text NOT NULL,
      code_challenge text NOT NULL, expires_at ${integer} NOT NULL, redeemed_at ${integer}, holds_session_until ${integer}
    ) ${options()};
    CREATE INDEX authorization_code_expiry ON authorization_code (expires_at);
@@ -81,8 +81,8 @@ function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect
 
    CREATE TABLE grants (
      ${grantKey}, user_id ${key} NOT NULL, user_sub text NOT NULL, user_email text, user_name text,
-     client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL, created_at ${integer} NOT NULL,
-     expires_at ${integer} NOT NULL, ended_at ${integer}, end_reason text, family_hash ${key},
+     client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL, workspace_id text, workspace_name text,
+     created_at ${integer} NOT NULL, expires_at ${integer} NOT NULL, ended_at ${integer}, end_reason text, family_hash ${key},
      last_used_at ${integer}, last_address text, last_tool text,
      two_addresses_at ${integer}, two_addresses_first text, two_addresses_other text,
      replay_count ${integer}, replayed_at ${integer}, replay_first_address text, replay_address text

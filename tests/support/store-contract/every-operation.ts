@@ -54,6 +54,7 @@ export async function useEverything(store: Store, name: string): Promise<void> {
   await store.expireCode(waiting.code.codeHash, start)
   await store.redeemAuthorizationCode(code.codeHash, tokens, start)
   await store.findAccessToken(tokens.accessHash, start)
+  await store.changeGrant({ grantId: grant.id, from: grant, to: { ...grant, scope: 'mcp' } }, start)
   await store.removeAccessToken(`none ${name}`)
   await store.findRefreshToken(tokens.refreshHash)
   await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 2`), replay)

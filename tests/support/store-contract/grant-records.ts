@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Grant, GrantRecord, GrantUse } from '../../../server/core/session/grant.ts'
+import type { Grant, GrantChoice, GrantRecord, GrantUse } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -22,7 +22,87 @@ export function describeGrantRecords(instances: StoreInstances): void {
   describeLists(instances)
   describeUses(instances)
   describeEndings(instances)
+  describeChoices(instances)
 }
+
+const sales = { id: 'sales', name: 'Sales <Ü> \u202e' }
+const wide: GrantChoice = { scope: 'mcp notes:read notes:write', workspace: undefined }
+
+function describeChoices({ store, race }: StoreInstances): void {
+  const choiceOf = async (): Promise<unknown> => {
+    const { scope, workspace } = (await store().findGrant('grant a'))?.grant ?? {}
+    return { scope, workspace }
+  }
+
+  describe('choices of grants', () => {
+    it('the store keeps the workspace of a code, of its grant and of its tokens', async () => {
+      const { grant, code, session, tokens } = grantSample('a', { workspace: sales })
+      await store().addAuthorizationCode(code, session)
+      expect((await store().findAuthorizationCode(code.codeHash))?.grant).toStrictEqual(grant)
+      await store().redeemAuthorizationCode(code.codeHash, tokens, start)
+      expect((await store().findGrant(grant.id))?.grant).toStrictEqual(grant)
+      expect((await store().findAccessToken(tokens.accessHash, start))?.grant).toStrictEqual(grant)
+      expect((await store().findRefreshToken(tokens.refreshHash))?.grant).toStrictEqual(grant)
+      expect(await store().endGrants({ userId: grant.user.id }, 'code_reuse', page)).toStrictEqual([grant])
+    })
+
+    it.each<[what: string, from: GrantChoice, to: GrantChoice]>([
+      ['a narrower scope', wide, { ...wide, scope: 'mcp' }],
+      ['a first workspace', wide, { ...wide, workspace: sales }],
+      ['another workspace', { ...wide, workspace: sales }, { ...wide, workspace: { id: 'b', name: 'B' } }],
+      ['no workspace', { ...wide, workspace: sales }, wide],
+      ['both', { ...wide, workspace: sales }, { scope: 'mcp', workspace: { id: 'b', name: '' } }],
+    ])('the store changes the choice of a grant at once, for its tokens too: %s', async (_what, from, to) => {
+      const { grant, tokens } = await addGrant(store(), grantSample('a', from))
+      const other = await addGrant(store(), grantSample('b', from))
+      expect(await store().changeGrant({ grantId: grant.id, from, to }, start)).toBe(true)
+      expect((await store().findAccessToken(tokens.accessHash, start))?.grant).toStrictEqual({
+        ...grant,
+        ...to,
+      })
+      expect((await store().findRefreshToken(tokens.refreshHash))?.grant).toStrictEqual({ ...grant, ...to })
+      expect((await store().findGrant(other.grant.id))?.grant).toStrictEqual(other.grant)
+    })
+
+    it.each<[what: string, from: GrantChoice]>([
+      ['of another scope', { ...wide, scope: 'mcp', workspace: sales }],
+      ['of another workspace', { ...wide, workspace: { id: 'Sales', name: sales.name } }],
+      ['of none', wide],
+    ])('the store changes no grant whose choice is another one meanwhile: %s', async (_what, from) => {
+      await addGrant(store(), grantSample('a', { ...wide, workspace: sales }))
+      const to = { scope: 'mcp', workspace: undefined }
+      expect(await store().changeGrant({ grantId: 'grant a', from, to }, start)).toBe(false)
+      expect(await choiceOf()).toStrictEqual({ ...wide, workspace: sales })
+    })
+
+    it('the store changes no ended, expired or unknown grant', async () => {
+      const to = { scope: 'mcp', workspace: undefined }
+      const change = { grantId: 'grant a', from: wide, to }
+      expect(await store().changeGrant(change, start)).toBe(false)
+      await addGrant(store(), grantSample('a', wide))
+      expect(await store().changeGrant(change, start + grantSeconds)).toBe(false)
+      await store().endGrant('grant a', 'revoked_by_user', start)
+      expect(await store().changeGrant(change, start)).toBe(false)
+      expect(await choiceOf()).toStrictEqual(wide)
+    })
+
+    it('of several changes at once that begin at one choice, exactly one succeeds', async () => {
+      await addGrant(store(), grantSample('a', wide))
+      const results = await race((each, index) => {
+        const to = { scope: index % 2 ? 'mcp' : 'mcp notes:read', workspace: { id: `${index}`, name: 'W' } }
+        return each.changeGrant({ grantId: 'grant a', from: wide, to }, start)
+      })
+      expect(results.filter(Boolean)).toHaveLength(1)
+      const winner = results.indexOf(true)
+      expect(await choiceOf()).toStrictEqual({
+        scope: winner % 2 ? 'mcp' : 'mcp notes:read',
+        workspace: { id: `${winner}`, name: 'W' },
+      })
+    })
+  })
+}
+
+const page = { now: start, limit: 9 }
 
 function describeLists({ store }: StoreInstances): void {
   const list = async (of: Parameters<StoreLists>[0], after = '', limit = 100): Promise<string[]> =>

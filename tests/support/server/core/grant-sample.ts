@@ -36,6 +36,7 @@ export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSamp
     clientId: `client ${name}`,
     resource: 'https://mcp.example.com/mcp',
     scope: 'mcp offline_access',
+    workspace: undefined,
     createdAt: start,
     expiresAt: start + grantSeconds,
     ...grant,

@@ -34,6 +34,7 @@ const caller: Caller = {
   user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined, emailVerified: false },
   clientId: 'mcpc_1',
   grantId: 'grant',
+  workspace: undefined,
   scope: 'mcp',
   access: fullAccess,
   expiresAt: 0,

@@ -18,6 +18,7 @@ export const callerSample: SignedInCaller = {
   user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined, emailVerified: false },
   clientId: 'mcpc_1',
   grantId: 'grant-1',
+  workspace: undefined,
   scope: 'mcp',
   access: fullAccess,
   expiresAt: 2_000_000_000,
