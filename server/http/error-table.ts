@@ -41,6 +41,12 @@ const programErrors = {
     message: 'This account may not use this server.',
     nextStep: 'Ask the owner of the web app, or use another account.',
   },
+  workspace_lost: {
+    status: 403,
+    title: 'Workspace lost',
+    message: 'You are no longer in the workspace that this connection was allowed for.',
+    nextStep: 'Choose another workspace on the page /account/connections, or ask to be added again.',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'Content type not supported',

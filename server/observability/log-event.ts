@@ -73,6 +73,13 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'The access rules refuse a user, at sign-in or with a credential of the provider at /mcp. `reason` is `deny_rule`, `no_rule` (none matches) or `address_not_verified` (one would match if the address were verified); `rule` is the number of the deny rule.',
     { fields: ['client_id', 'sub', 'rule', 'reason'], detail: 'reason', refusal: true },
   ),
+  choice_refused: audit(
+    "A form named a scope that was not asked for, or a workspace that is not the user's. `field` is `scope` or `workspace`.",
+    { fields: ['client_id', 'field'], refusal: true },
+  ),
+  workspaces_failed: event('warn', 'The web app did not list the workspaces of a user.', {
+    fields: ['message'],
+  }),
   authorization_denied: audit('A user refused to allow a client.', { fields: ['client_id'], refusal: true }),
   account_signed_in: audit('A user signed in to see their connections.', { fields: ['sub'] }),
   device_allowed: audit('A user signed in and allowed a device.', {
@@ -130,6 +137,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     },
   ),
   token_revoked: audit('A client revoked a token.', { fields: ['client_id'] }),
+  workspace_lost: audit('A call was refused: its user is no longer in the workspace of the grant.', {
+    fields: [...grant, 'workspace'],
+    refusal: true,
+  }),
   connection_revoked: audit('A user ended a grant on their connections page.', { fields: grant }),
   device_authorization_started: event('info', 'A device asked for authorization.', {
     fields: ['client_id'],

@@ -40,7 +40,8 @@ export async function fetchFromProvider(
   }
 }
 
-async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
+/** Reads a body of at most a megabyte; throws `TypeError` for a larger one. */
+export async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
   const tooLarge = new TypeError('The response is larger than 1 MB.')
   if (Number(response.headers.get('content-length') ?? 0) > maxBytes) {
     await response.body?.cancel()

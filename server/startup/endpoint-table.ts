@@ -43,6 +43,7 @@ import {
 import { createRegistrationEndpoints, type RegistrationPorts } from '../http/oauth/registration.ts'
 import { createTokenEndpoint } from '../http/oauth/token.ts'
 import type { Languages } from '../texts/languages.ts'
+import { WorkspaceMembership } from '../core/workspaces/workspace-membership.ts'
 import type { Report } from '../observability/log.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import type { Clients } from './open-clients.ts'
@@ -194,6 +195,7 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       limitPerMinute: config.signInLimit,
     },
     access: parts.access,
+    workspaces: parts.tools.workspaces,
     cookies: parts.cookies,
   }
 }
@@ -241,17 +243,24 @@ function clientEndpoints(
 }
 
 function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
-  const { config, urls, store, provider, runtime, tools } = parts
+  const { config, urls, store, provider, runtime, tools, keeper, report } = parts
   const { endpoint } = tools
   return {
     urls,
     allowedOrigins: config.allowedOrigins,
     callers: {
       store,
-      keeper: parts.keeper,
+      keeper,
       provider,
       access: parts.access,
       grantAccess,
+      membership: new WorkspaceMembership({
+        list: tools.workspaces,
+        keeper,
+        runtime,
+        checkSeconds: config.sessionCheck,
+        report,
+      }),
       runtime,
       resource: urls.resource,
       scopes: parts.scopes,

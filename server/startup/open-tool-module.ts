@@ -151,6 +151,7 @@ function openMembers(tool: ToolDeclaration, report: ReportToolFailure): ToolDefi
 const moduleMembers: readonly (keyof ToolModule)[] = [
   'tools',
   'scopes',
+  'workspaces',
   'instructions',
   'serverInfo',
   'register',
@@ -195,6 +196,7 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     ...unknownMembers(module, [...moduleMembers, ...loaderMembers], moduleMembers),
     ...kindFault('instructions', module.instructions, 'string'),
     ...kindFault('register', module.register, 'function'),
+    ...kindFault('workspaces', module.workspaces, 'function'),
     ...kindFault('asksClient', module.asksClient, 'boolean'),
     ...kindFault('start', module.start, 'function'),
     ...scopeFaults(module.scopes, reserved),

@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createWorkspaceList, type ListWorkspaces } from '../core/workspaces/workspace-list.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { KeyRing, Sealer } from '../core/seal.ts'
 import type { McpEndpoint } from '../mcp/endpoint-config.ts'
@@ -28,6 +29,8 @@ export interface Tools {
   ping?: () => Promise<unknown>
   /** Returns whether the upstream has refused anonymous callers, even if its file names public tools. */
   refusesAnonymous?: () => boolean
+  /** Undefined: the app has no workspaces. */
+  workspaces?: ListWorkspaces | undefined
   /** Resolves when the module has started; rejects if it failed to. */
   started: Promise<unknown>
   /** Ends the streams and stops the module. Never rejects. */
@@ -92,6 +95,12 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const scopes = new Map(definitions.map(({ listing, scope }) => [listing.name, scope]))
   // Only the MCP SDK can serve registrations of a module; plain tools work without it, in a fraction of the time.
   const createEndpoint = opened.register ? createSdkEndpoint : createPlainEndpoint
+  const contexts = createToolContexts({
+    runtime,
+    providerOrigin: new URL(config.providerUrl).origin,
+    providerKey: config.providerKey,
+  })
+  const { workspaces } = opened
   const endpoint = createEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version, ...opened.serverInfo },
     instructions: withPublicTools(
@@ -104,11 +113,7 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
     sealer,
     runtime,
     resourceMetadata,
-    contexts: createToolContexts({
-      runtime,
-      providerOrigin: new URL(config.providerUrl).origin,
-      providerKey: config.providerKey,
-    }),
+    contexts,
     report: (event, error) => report(event, { error }),
   })
   // Asynchronous, because `start` may throw.
@@ -117,6 +122,7 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   return {
     endpoint,
     scopesOfCalls: createScopesOfCalls((name) => scopes.get(name)),
+    workspaces: workspaces && createWorkspaceList(async (of) => workspaces(contexts.ofUser(of))),
     started: starting,
     async close() {
       await endpoint.close()

@@ -4,7 +4,6 @@ import {
   type HttpUpstream,
   scopeOfTool,
   type Upstream,
-  type UpstreamPolicy,
 } from '../core/gateway/upstream.ts'
 import { ConfigError } from '../config/config.ts'
 import { version } from '../config/version.ts'
@@ -12,7 +11,12 @@ import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
 import { createScopesOfCalls } from '../mcp/tools/tool-scope.ts'
+import { readBounded } from '../providers/provider-response.ts'
+import { createWorkspaceList, type WorkspaceUser } from '../core/workspaces/workspace-list.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
+
+const fetchTimeoutMs = 10_000
 
 /** Serves an upstream at `/mcp`. Throws {@link ConfigError} if it cannot be started as configured. */
 export async function serveUpstream(upstream: Upstream): Promise<Served> {
@@ -25,7 +29,7 @@ export async function serveUpstream(upstream: Upstream): Promise<Served> {
     publicTools: policy.publicTools,
     upstream: name ?? (upstream.kind === 'http' ? upstream.url : programOf(upstream)),
     toolsOf: name ?? 'this MCP server',
-    open: (ports) => openUpstream(policy, openEndpoint(ports)),
+    open: (ports) => openUpstream(upstream, openEndpoint(ports), ports),
   }
 }
 
@@ -49,12 +53,34 @@ async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Op
   }
 }
 
-function openUpstream(policy: UpstreamPolicy, opened: Opened): Tools {
+function openUpstream(
+  { policy, workspacesUrl }: Upstream,
+  opened: Opened,
+  { runtime }: Pick<ToolsPorts, 'runtime'>,
+): Tools {
   return {
     ...opened,
+    workspaces:
+      workspacesUrl === undefined
+        ? undefined
+        : createWorkspaceList((of) => fetchWorkspaces(workspacesUrl, of, runtime)),
     scopesOfCalls: createScopesOfCalls((name) => scopeOfTool(policy, name)),
     close: () => opened.endpoint.close(),
   }
+}
+
+/** Requests the workspaces as the user, from an app that the operator trusts: wherever else it redirects gets no token. */
+async function fetchWorkspaces(
+  url: string,
+  { providerToken }: WorkspaceUser,
+  runtime: Pick<Runtime, 'fetch'>,
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${providerToken()}`, accept: 'application/json' }
+  const request = new Request(url, { headers, redirect: 'error' })
+  const response = await runtime.fetch(request, { signal: AbortSignal.timeout(fetchTimeoutMs) })
+  const body = await readBounded(response)
+  if (!response.ok) throw new TypeError(`the app answers ${response.status}`)
+  return JSON.parse(body.toString())
 }
 
 function openRelay(

@@ -131,6 +131,7 @@ const policyMembers = {
     scopes: named(text).default({}),
   }).prefault({}),
   scopes: named(text).default({}),
+  workspaces: members({ url }).optional(),
 }
 
 type Named = z.output<z.ZodObject<typeof policyMembers>>
@@ -138,9 +139,9 @@ type Context = z.core.$RefinementCtx
 
 /** Reads the policy of a document, and reports its faults. */
 function policyOf(
-  { name, tools, scopes }: Named,
+  { name, tools, scopes, workspaces }: Named,
   context: Context,
-): Pick<Upstream, 'name' | 'policy' | 'scopes'> {
+): Pick<Upstream, 'name' | 'policy' | 'scopes' | 'workspacesUrl'> {
   const policy: UpstreamPolicy = {
     allow: tools.allow,
     deny: tools.deny,
@@ -155,7 +156,16 @@ function policyOf(
     const fault = publicFault(tool, policy)
     if (fault !== undefined) addFault(context, ['tools', 'public'], `: ${JSON.stringify(tool)} ${fault}`)
   }
-  return { name, policy, scopes }
+  if (workspaces && !keepsToken(workspaces.url))
+    addFault(context, ['workspaces', 'url'], `: the user's token ${tokenRule}`)
+  return { name, policy, scopes, workspacesUrl: workspaces?.url }
+}
+
+const tokenRule = 'is only sent over https, or to this machine.'
+
+function keepsToken(to: string): boolean {
+  const { protocol, hostname } = new URL(to)
+  return protocol === 'https:' || isLoopbackHostname(hostname)
 }
 
 function addFault(context: Context, path: PropertyKey[], message: string): void {
@@ -199,13 +209,12 @@ function httpUpstream(filling: Filling): z.ZodType<HttpUpstream> {
     max_body: bytes.default(4 * 1024 * 1024),
   }).transform((given, context): HttpUpstream => {
     const { identity } = given
-    const { protocol, hostname } = new URL(given.url)
     if (identity.includes('bearer') && identity.includes('provider-token')) {
       const fault = 'cannot have both bearer and provider-token: there is one Authorization header.'
       addFault(context, ['identity'], fault)
     }
-    if (identity.includes('provider-token') && protocol !== 'https:' && !isLoopbackHostname(hostname))
-      addFault(context, ['identity'], ': provider-token is only sent over https, or to this machine.')
+    if (identity.includes('provider-token') && !keepsToken(given.url))
+      addFault(context, ['identity'], `: provider-token ${tokenRule}`)
     return {
       kind: 'http',
       ...policyOf(given, context),

@@ -22,6 +22,8 @@ interface AnyUpstream {
   policy: UpstreamPolicy
   /** Plain descriptions of the scopes of {@link UpstreamPolicy.scopes}. */
   scopes: Readonly<Record<string, string>>
+  /** Returns the user's workspaces as JSON, requested with their provider token; undefined: there are none. */
+  workspacesUrl: string | undefined
 }
 
 export interface HttpUpstream extends AnyUpstream {

@@ -10,7 +10,7 @@ let runtime: FakeRuntime
 let ports: BrowserSealPorts
 
 const purpose = authorizationPurpose()
-const transaction = { purpose, secondFactorId: undefined }
+const transaction = { purpose, stored: undefined }
 const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 

@@ -20,8 +20,8 @@ export interface EmailPrompt {
 
 export interface SignInTransaction {
   purpose: SignInPurpose
-  /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
-  secondFactorId?: string | undefined
+  /** The stored sign-in that waits for its second factor or its workspace; undefined on the page of the first step. */
+  stored?: { waitsFor: 'second_factor' | 'workspace'; id: string } | undefined
   emailPrompt?: EmailPrompt | undefined
   /** The access rules refused the account that signed in last: cancelling then reports that to the client. */
   notAllowed?: true | undefined

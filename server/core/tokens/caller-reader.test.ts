@@ -71,6 +71,7 @@ beforeEach(async () => {
     runtime,
     access: accessSample(),
     grantAccess: grantAccessSample(),
+    membership: { isMember: async () => true },
     resource: 'https://mcp.example.com/mcp',
     scopes: new ScopeCatalogue(),
     sessionTokens: true,

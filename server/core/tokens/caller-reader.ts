@@ -19,6 +19,7 @@ import type { SessionKeeper } from '../session/session-keeper.ts'
 import { type Identity, ProviderError, type SessionProvider } from '../session/session-provider.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
+import type { WorkspaceMembership } from '../workspaces/workspace-membership.ts'
 import type { CallerResult } from './caller.ts'
 
 export interface CallerPorts {
@@ -28,6 +29,7 @@ export interface CallerPorts {
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
   access: AccessControl
   grantAccess: GrantAccess
+  membership: Pick<WorkspaceMembership, 'isMember'>
   runtime: Pick<Runtime, 'now'>
   resource: string
   /** A provider token grants all of the resource's scopes. */
@@ -124,10 +126,11 @@ export class CallerReader {
     session: StoredProviderSession,
   ): Promise<CallerResult> {
     const { grant, scope, expiresAt } = record
-    const { grantAccess } = this.#ports
+    const { grantAccess, membership } = this.#ports
     const access = await grantAccess.enforce(grant, session)
     if (access.kind === 'denied')
       return invalid('This account may not connect any more. Ask the owner of the web app.')
+    if (!(await membership.isMember(grant, session))) return { kind: 'workspace_lost', grant }
     const user = await grantAccess.userOf(grant, session)
     await this.#noteFirstUse(token, record)
     return {
@@ -206,7 +209,7 @@ export class CallerReader {
 
 /** True also for an unknown state. */
 function isStillGood({ kind }: CallerResult): boolean {
-  return kind !== 'invalid' && kind !== 'denied'
+  return kind === 'caller' || kind === 'unavailable'
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
-import type { CurrentUser, Workspace } from '../session/grant.ts'
+import type { CurrentUser, Grant, Workspace } from '../session/grant.ts'
 
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
 
@@ -83,4 +83,6 @@ export type CallerResult =
   | { kind: 'invalid'; description: string }
   /** The credential is valid, but the access rules refuse this user. `rule` is the number of the deciding rule. */
   | { kind: 'denied'; sub: string; rule: number | undefined; reason: DenialReason }
+  /** The user has left the workspace of the grant, which stays: they can choose another one. */
+  | { kind: 'workspace_lost'; grant: Grant }
   | { kind: 'unavailable'; retryAfterSeconds: number }

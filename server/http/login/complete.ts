@@ -7,15 +7,15 @@ import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-i
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
+import type { CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { accountPath, type LoginSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
-
-type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
+import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
+import { chooseWorkspace, type WorkspaceChoice } from './workspace-choice.ts'
 
 /** Continues after a successful first step: completes the sign-in, or asks for a code. */
 export async function continueLogin(step: FirstStep, visit: SignInVisit): Promise<Response> {
@@ -28,13 +28,15 @@ export async function continueLogin(step: FirstStep, visit: SignInVisit): Promis
 /**
  * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie
  * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by `account`
- * if attempts were counted by something else.
+ * if attempts were counted by something else. Without `chosen`, the user is asked for a workspace if they have several.
  */
 export async function completeLogin(
   visit: SignInVisit,
-  { signIn, account }: { signIn: SignIn; account?: string },
+  completed: CompletedSignIn,
+  chosen?: WorkspaceChoice,
 ): Promise<Response> {
-  const answer = await complete(visit, signIn)
+  const { signIn, account } = completed
+  const answer = await complete(visit, completed, chosen)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
@@ -49,7 +51,12 @@ export async function completeLogin(
   return answer
 }
 
-async function complete(visit: SignInVisit, signIn: SignIn): Promise<Response> {
+async function complete(
+  visit: SignInVisit,
+  completed: CompletedSignIn,
+  chosen: WorkspaceChoice | undefined,
+): Promise<Response> {
+  const { signIn } = completed
   const { subject, context, ports } = visit
   // Users who may not connect may still see and end their connections.
   if (subject.kind === 'account') return openAccount(visit, signIn)
@@ -64,8 +71,10 @@ async function complete(visit: SignInVisit, signIn: SignIn): Promise<Response> {
     context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
     return renderLogin(visit, { failure: { reason: 'not_allowed' } })
   }
+  const choice = chosen ?? (await chooseWorkspace(completed, subject, visit))
+  if (choice instanceof Response) return choice
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
-    allow(subject, signIn, access, visit),
+    allow(subject, signIn, { ...access, ...choice }, visit),
   )
   if (!done) {
     await endUnusedSession(session, ports.signIn)
@@ -96,17 +105,17 @@ async function decideAccess(
 async function allow(
   subject: ClientSubject,
   signIn: SignIn,
-  { scopes }: AccessAllowed,
+  { scopes, workspace }: AccessAllowed & WorkspaceChoice,
   visit: LoginVisit,
 ): Promise<Response | undefined> {
   const { ports } = visit
   if (subject.kind === 'authorization') {
     const { request, client } = subject
-    const allowed = { ...request, scope: limitScope(request.scope, scopes) }
+    const allowed = { ...request, scope: limitScope(request.scope, scopes), workspace }
     const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
     return answerClient(request, { code }, client, visit)
   }
-  const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
+  const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes), workspace }
   if (!(await approveDevice(device, signIn, ports.codes))) return undefined
   const { common, finished } = visit.language.texts
   return showMessage(visit, {

@@ -1,3 +1,4 @@
+import { workspacePage, type WorkspaceView } from '../pages/workspace-page.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
@@ -84,7 +85,8 @@ export function renderSecondFactor(
   retry?: SecondFactorRetry,
 ): Promise<Response> {
   const failure = retry && signInFailure(retry.failure)
-  const state = { waiting: { secondFactorId: id }, failure, codesLeft: retry?.codesLeft }
+  const stored = { waitsFor: 'second_factor' as const, id }
+  const state = { waiting: { stored }, failure, codesLeft: retry?.codesLeft }
   return renderSignIn(visit, state, (view) => secondFactorPage({ ...view, factors, chosen: retry?.factorId }))
 }
 
@@ -100,6 +102,18 @@ export async function renderEmailCode(
   return renderSignIn(visit, { waiting: { emailPrompt: prompt }, ...retry }, (view) =>
     emailCodePage({ ...view, email: prompt.email, method, waitSeconds }),
   )
+}
+
+/** Renders the page that asks for a workspace; without `workspaces`, the one to try again. */
+export async function renderWorkspaces(
+  visit: SignInVisit,
+  { id, workspaces, chosen }: { id: string } & Pick<WorkspaceView, 'workspaces' | 'chosen'>,
+): Promise<Response> {
+  const state = {
+    waiting: { stored: { waitsFor: 'workspace' as const, id } },
+    failure: workspaces ? undefined : { reason: 'workspaces_unavailable' as const },
+  }
+  return renderSignIn(visit, state, (view) => workspacePage({ ...view, workspaces, chosen }))
 }
 
 /** Shows how something ended. */

@@ -13,6 +13,7 @@ import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
+import type { ListWorkspaces } from '../../core/workspaces/workspace-list.ts'
 import type { Languages } from '../../texts/languages.ts'
 import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
@@ -30,6 +31,8 @@ export interface LoginPorts {
   codes: DevicePorts
   signIn: SignInPorts
   access: AccessControl
+  /** Undefined: the app has no workspaces. */
+  workspaces: ListWorkspaces | undefined
   cookies: LoginCookies
 }
 
@@ -48,6 +51,9 @@ export interface LoginVisit {
   /** The language of the link or the browser; from {@link findSignIn} on, the language of the sign-in. */
   language: Language
 }
+
+/** A subject with a client that gets access. */
+export type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
 /** A request that belongs to a sign-in. */
 export interface SignInVisit extends LoginVisit {

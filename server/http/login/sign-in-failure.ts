@@ -19,6 +19,7 @@ const otherStatus: Readonly<Partial<Record<SignInReason, number>>> = {
   invalid_token: 502,
   protocol: 502,
   transient: 503,
+  workspaces_unavailable: 503,
 }
 
 /** Returns the HTTP status of the page of a failure. */

@@ -4,6 +4,8 @@ import {
   type SecondFactorOver,
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
+import { endAwaiting, findAwaiting } from '../../core/sign-in/workspace-step.ts'
+import { askWorkspace, listWorkspaces } from './workspace-choice.ts'
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
 import {
@@ -84,13 +86,13 @@ async function readOwnForm({ request, ports }: LoginVisit): Promise<URLSearchPar
  * sealed transaction in the form, regardless of the endpoint it was posted to.
  */
 async function takeLoginForm(fields: URLSearchParams, arrived: LoginVisit): Promise<Response> {
-  const { visit, secondFactorId, emailPrompt, notAllowed } = await openForm(fields, arrived)
+  const { visit, stored, emailPrompt, notAllowed } = await openForm(fields, arrived)
   const action = fields.get('action')
   if (action === 'deny') {
-    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, visit.ports.signIn)
+    if (stored) await cancelSecondFactor(stored.id, visit.ports.signIn)
     return refuseLogin(visit, notAllowed)
   }
-  if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, visit)
+  if (stored) return takeStored(stored, fields, visit)
   if (action === 'back') return renderLogin(visit, { email: emailPrompt?.email })
   if (action === 'sso') return takeSso(fields, visit)
   if (action === 'email') return takeEmail(fields, emailPrompt, visit)
@@ -159,6 +161,14 @@ async function takePassword(fields: URLSearchParams, visit: SignInVisit): Promis
   }
 }
 
+function takeStored(
+  { waitsFor, id }: NonNullable<SignInTransaction['stored']>,
+  fields: URLSearchParams,
+  visit: SignInVisit,
+): Promise<Response> {
+  return waitsFor === 'workspace' ? takeWorkspace(id, fields, visit) : takeSecondFactor(id, fields, visit)
+}
+
 /** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
 async function takeSecondFactor(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, context, ports } = visit
@@ -179,6 +189,26 @@ async function takeSecondFactor(id: string, fields: URLSearchParams, visit: Sign
       return renderLogin(visit, { failure })
     }
   }
+}
+
+/** Handles the form of the workspace page; `id` is the waiting sign-in, taken from the seal. */
+async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
+  const { subject, context, ports } = visit
+  const completed = await findAwaiting(id, subject.visitor, ports.signIn)
+  if (!completed || subject.kind === 'account')
+    return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
+  const workspaces = await listWorkspaces(completed.signIn, subject, visit)
+  const posted = fields.get('workspace')
+  if (!workspaces || (posted === null && workspaces.length > 1))
+    return askWorkspace({ id, workspaces }, completed.signIn, subject, visit)
+  const workspace = posted === null ? workspaces[0] : workspaces.find((known) => known.id === posted)
+  if (posted !== null && !workspace) {
+    context.report('choice_refused', { client_id: subject.client.id, field: 'workspace' })
+    throw new LoginError('choice_refused')
+  }
+  if (!(await endAwaiting(id, ports.signIn)))
+    return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
+  return completeLogin(visit, completed, { workspace })
 }
 
 // The incomplete session has ended at the provider, or its token has expired: the account is fine.

@@ -33,6 +33,13 @@ export function refuseCaller(
       context.report('access_denied', { sub: found.sub, rule: found.rule, reason: found.reason })
       // No challenge: signing in again would not help this user.
       return httpError('access_denied')
+    case 'workspace_lost': {
+      const { id, user, clientId, workspace } = found.grant
+      const fields = { grant_id: id, client_id: clientId, sub: user.sub, workspace: workspace?.id }
+      context.report('workspace_lost', fields)
+      // No challenge: the user can choose another one for this grant.
+      return httpError('workspace_lost')
+    }
     case 'unavailable':
       // No challenge: signing in again would not help while the provider is down.
       return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })

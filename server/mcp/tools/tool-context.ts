@@ -1,6 +1,8 @@
 import type { LoggingLevel } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Caller, signedIn } from '../../core/tokens/caller.ts'
+import { fullAccess } from '../../core/access/access-rules.ts'
+import { type Caller, type SignedInCaller, signedIn } from '../../core/tokens/caller.ts'
+import type { WorkspaceUser } from '../../core/workspaces/workspace-list.ts'
 import type { CallerContext, PublicToolContext } from './tool-module.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -16,6 +18,8 @@ export interface ToolContexts {
   /** For code that is not tied to one call. `caller` is read at every use: within a session it changes. */
   ofCaller(caller: () => Caller): CallerContext
   ofCall(caller: Caller, channel: ClientChannel): PublicToolContext
+  /** For a user whose grant is still being made, or is not being used. */
+  ofUser(of: WorkspaceUser): CallerContext
 }
 
 export interface ToolContextPorts {
@@ -30,7 +34,8 @@ const fetchTimeoutMs = 10_000
 
 /** Creates the {@link ToolContexts}. */
 export function createToolContexts(ports: ToolContextPorts): ToolContexts {
-  return {
+  const contexts: ToolContexts = {
+    ofUser: (of) => contexts.ofCaller(() => callerOf(of)),
     ofCaller: (caller) => ({
       get user() {
         return signedIn(caller()).user
@@ -40,6 +45,9 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
       },
       get clientId() {
         return caller().clientId
+      },
+      get workspace() {
+        return caller().workspace
       },
       get credential() {
         return signedIn(caller()).credential
@@ -51,6 +59,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
       user: caller.user,
       scope: caller.scope,
       clientId: caller.clientId,
+      workspace: caller.workspace,
       credential: caller.credential,
       providerToken: () => caller.providerToken(),
       fetch: (input, init) => fetchAs(caller, channel.signal, input, init ?? {}, ports),
@@ -60,6 +69,20 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
       progress: (progress, total, message) => channel.progress(progress, total, message),
       log: (level, data) => channel.log(level, data),
     }),
+  }
+  return contexts
+}
+
+function callerOf({ user, ...rest }: WorkspaceUser): SignedInCaller {
+  return {
+    ...rest,
+    user: { ...user, emailVerified: false },
+    credential: 'access_token',
+    grantId: undefined,
+    workspace: undefined,
+    access: fullAccess,
+    expiresAt: Infinity,
+    isLive: async () => true,
   }
 }
 

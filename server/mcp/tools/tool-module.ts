@@ -13,7 +13,7 @@ import type {
   Tool,
 } from '@modelcontextprotocol/server'
 import type { CredentialKind } from '../../core/tokens/caller.ts'
-import type { User } from '../../core/session/grant.ts'
+import type { User, Workspace } from '../../core/session/grant.ts'
 
 /**
  * The exports of the file named by TOOLS; `tools` or `register` is required, the rest is optional.
@@ -37,6 +37,11 @@ export interface ToolModule {
    * page.
    */
   scopes?: Readonly<Record<string, string>>
+  /**
+   * Lists the workspaces of a user, at sign-in and after each refresh of their session, within ten seconds. If there are
+   * several, the user chooses one for each client.
+   */
+  workspaces?(context: CallerContext): readonly Workspace[] | Promise<readonly Workspace[]>
   /** Instructions for the model: what the tools are about and where to begin. */
   instructions?: string
   /** The server's presentation to clients. */
@@ -148,6 +153,8 @@ export interface CallerContext {
   scope: string
   /** Undefined if the credential is the provider's own. */
   clientId: string | undefined
+  /** The one that the user chose for the client; undefined without {@link ToolModule.workspaces}, or outside of a grant. */
+  workspace: Readonly<Workspace> | undefined
   credential: CredentialKind
   /** The user's current access token at the session provider. Never give it to the client or to a log. Throws when no key opens it. */
   providerToken(): string

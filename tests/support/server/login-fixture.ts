@@ -1,3 +1,4 @@
+import type { ListWorkspaces } from '../../../server/core/workspaces/workspace-list.ts'
 import type { AccessControl } from '../../../server/core/access/access-control.ts'
 import { accessSample } from './core/access-sample.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
@@ -55,6 +56,7 @@ export interface LoginFixtureOptions {
   /** The provider takes longer to send a mail than a page waits for. */
   isSlow?: () => boolean
   access?: AccessControl
+  workspaces?: ListWorkspaces
   signUpUrl?: string
   sessionTtlSeconds?: number
 }
@@ -106,6 +108,7 @@ export async function createLoginFixture(
     },
     signIn,
     access: options.access ?? accessSample(),
+    workspaces: options.workspaces,
     cookies: createLoginCookies(baseUrl),
   }
   const lines: string[] = []

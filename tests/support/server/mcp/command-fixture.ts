@@ -120,6 +120,7 @@ export function upstreamSample(
     secrets: [],
     policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
     scopes: {},
+    workspacesUrl: undefined,
     ...more,
   }
 }
