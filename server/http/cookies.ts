@@ -22,6 +22,8 @@ export interface LoginCookies {
   csrf: HostCookie
   /** Lists the accounts that signed in with this browser before. */
   device: HostCookie
+  /** What was last chosen for each client. */
+  choices: HostCookie
   /** The session of a user managing their connections. */
   account: HostCookie
 }
@@ -31,6 +33,7 @@ export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
     csrf: createHostCookie(baseUrl, 'browser', dayInSeconds, /^[A-Za-z0-9_-]{43}$/),
     device: createHostCookie(baseUrl, 'known', knownSeconds),
+    choices: createHostCookie(baseUrl, 'choices', knownSeconds),
     account: createHostCookie(baseUrl, 'account', hourInSeconds),
   }
 }

@@ -21,7 +21,7 @@ let code: string
 
 beforeEach(async () => {
   ;({ runtime, store, ports, ended } = issuingSample())
-  code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
+  ;({ code } = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports))
 })
 
 async function redeem(changes: Partial<CodeRedemptionRequest> = {}): Promise<TokenResponse> {
@@ -76,7 +76,7 @@ describe('issueAuthorizationCode', () => {
       return bytes
     }
     const others = { ...ports, runtime: { ...runtime, randomBytes } }
-    code = await issueAuthorizationCode(authorizationRequest(), signInSample(), others)
+    ;({ code } = await issueAuthorizationCode(authorizationRequest(), signInSample(), others))
     const record = await store.findAuthorizationCode(hashSecret(code))
     expect(record?.grant.id).toMatch(/^[A-Za-z][\w-]{21}$/)
   })

@@ -55,22 +55,21 @@ export async function issueAuthorizationCode(
   request: AuthorizationRequest & GrantRequest,
   signIn: SignIn,
   ports: AuthorizationCodePorts,
-): Promise<string> {
+): Promise<{ code: string; grantId: string }> {
   const code = encodeBase64url(ports.runtime.randomBytes(32))
   const { redirectUri, codeChallenge } = request
   const expiresAt = ports.runtime.now() + codeTtlSeconds
   const record = { codeHash: hashSecret(code), redirectUri, codeChallenge, expiresAt }
-  await addGrantCode(record, request, signIn, ports)
-  return code
+  return { code, grantId: await addGrantCode(record, request, signIn, ports) }
 }
 
-/** Stores what becomes a grant of `request` once the code of `record` is redeemed. */
+/** Stores what becomes a grant of `request` once the code of `record` is redeemed. Returns the id of that grant. */
 export async function addGrantCode(
   record: Omit<AuthorizationCodeRecord, 'grant'>,
   request: GrantRequest,
   { identity, session }: SignIn,
   ports: AuthorizationCodePorts,
-): Promise<void> {
+): Promise<string> {
   const { runtime, sealer, providerIssuer } = ports
   const now = runtime.now()
   const grant: Grant = {
@@ -91,6 +90,7 @@ export async function addGrantCode(
       sealer,
     ),
   )
+  return grant.id
 }
 
 /** Generates 127 random bits. The first bit is zero, so that the id begins with a letter: a command would read `-` as a flag. */

@@ -161,13 +161,16 @@ function refuseIf(isBroken: boolean, code: OAuthErrorCode, description: string):
   if (isBroken) throw new OAuthError(code, description)
 }
 
-/** Throws `invalid_request` for a parameter given twice. RFC 6749 section 3.1 forbids it; RFC 8707 section 2 allows several `resource`. */
-export function requireOnce(parameters: URLSearchParams): void {
+/**
+ * Throws `invalid_request` for a parameter given twice, except `repeatable`. RFC 6749 section 3.1 forbids it; RFC 8707 section 2
+ * allows several `resource`.
+ */
+export function requireOnce(parameters: URLSearchParams, repeatable: string = 'resource'): void {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
     const shown = JSON.stringify(name.slice(0, 100))
     refuseIf(
-      seen.has(name) && name !== 'resource',
+      seen.has(name) && name !== repeatable,
       'invalid_request',
       `The parameter ${shown} is given more than once.`,
     )

@@ -44,7 +44,8 @@ async function waiting(): Promise<PendingDevice> {
   return device
 }
 
-const approve = async (): Promise<boolean> => approveDevice(await waiting(), signInSample(), ports)
+const approve = async (): Promise<boolean> =>
+  (await approveDevice(await waiting(), signInSample(), ports)) !== undefined
 
 const refusal = (code: string) => ({ name: 'OAuthError', code, status: 400 })
 

@@ -121,7 +121,7 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Gives the device two minutes to fetch its tokens. Returns false if it was already decided or has expired: then, as after a
+ * Gives the device two minutes to fetch its tokens. Returns the id of the future grant; undefined if it was already decided or has expired: then, as after a
  * rejection, the caller signs out the session of `signIn`. The future grant is stored like an authorization code, so if it is
  * never fetched, it is signed out at the provider.
  */
@@ -129,15 +129,14 @@ export async function approveDevice(
   device: PendingDevice & GrantRequest,
   signIn: SignIn,
   ports: DevicePorts,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { deviceHash } = device
   const expiresAt = Math.min(device.expiresAt, ports.runtime.now() + fetchTtlSeconds)
   // Decided first: the code of a device can be stored only once. Polls between the two writes stay pending.
-  if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return false
+  if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return undefined
   // No code challenge: no verifier matches it, so this can never be redeemed as an authorization code.
   const record = { codeHash: deviceHash, redirectUri: '', codeChallenge: '', expiresAt }
-  await addGrantCode(record, device, signIn, ports)
-  return true
+  return addGrantCode(record, device, signIn, ports)
 }
 
 /** Returns false if the device was already decided or has expired. */

@@ -5,10 +5,15 @@ import type { PendingDevice } from '../authorization/device-authorization-store.
 
 /** To authorize a client, to authorize a device by its code (RFC 8628), or to manage connections. `language` is a BCP 47 tag. */
 export type SignInPurpose = { language: string } & (
-  | { kind: 'authorization'; request: AuthorizationRequest }
-  | { kind: 'device'; device: PendingDevice; userCode: string }
+  | ({ kind: 'authorization'; request: AuthorizationRequest } & ChosenScope)
+  | ({ kind: 'device'; device: PendingDevice; userCode: string } & ChosenScope)
   | { kind: 'account' }
 )
+
+interface ChosenScope {
+  /** What the user left of the requested scope; undefined until they have chosen. */
+  chosen?: string | undefined
+}
 
 export interface EmailPrompt {
   id: string
@@ -20,6 +25,8 @@ export interface EmailPrompt {
 
 export interface SignInTransaction {
   purpose: SignInPurpose
+  /** The scopes with a box on the login page. */
+  boxes?: readonly string[] | undefined
   /** The stored sign-in that waits for its second factor or its workspace; undefined on the page of the first step. */
   stored?: { waitsFor: 'second_factor' | 'workspace'; id: string } | undefined
   emailPrompt?: EmailPrompt | undefined

@@ -52,6 +52,11 @@ export class ScopeCatalogue {
     return kept.some((scope) => this.resource.includes(scope)) ? kept.join(' ') : granted
   }
 
+  /** Returns the scopes of `scope` that a user can leave out. */
+  optionalOf(scope: string): string[] {
+    return scope.split(' ').filter((name) => this.#labels.has(name))
+  }
+
   /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope; `tools` is the text of the tool scope. */
   describe(scope: string, tools: string): string[] {
     return scope.split(' ').flatMap((name) => (name === toolScope ? tools : (this.#labels.get(name) ?? [])))

@@ -14,7 +14,14 @@ import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
+import { withChoice } from './scope-form.ts'
+import {
+  accountPath,
+  askedScope,
+  type ClientSubject,
+  type LoginVisit,
+  type SignInVisit,
+} from './login-subject.ts'
 import { chooseWorkspace, type WorkspaceChoice } from './workspace-choice.ts'
 
 /** Continues after a successful first step: completes the sign-in, or asks for a code. */
@@ -109,22 +116,24 @@ async function allow(
   visit: LoginVisit,
 ): Promise<Response | undefined> {
   const { ports } = visit
+  const given = { scope: limitScope(subject.chosen ?? askedScope(subject), scopes), workspace }
   if (subject.kind === 'authorization') {
     const { request, client } = subject
-    const allowed = { ...request, scope: limitScope(request.scope, scopes), workspace }
-    const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
-    return answerClient(request, { code }, client, visit)
+    const { code, grantId } = await issueAuthorizationCode({ ...request, ...given }, signIn, ports.codes)
+    const answer = answerClient(request, { code }, client, visit)
+    return withChoice(answer, grantId, subject, visit)
   }
-  const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes), workspace }
-  if (!(await approveDevice(device, signIn, ports.codes))) return undefined
+  const grantId = await approveDevice({ ...subject.device, ...given }, signIn, ports.codes)
+  if (grantId === undefined) return undefined
   const { common, finished } = visit.language.texts
-  return showMessage(visit, {
+  const answer = showMessage(visit, {
     title: finished.device,
     bridge: 'lowered',
     message: finished.deviceMessage,
     nextStep: finished.deviceNext,
     link: { url: accountPath(ports), label: common.seeConnections },
   })
+  return withChoice(answer, grantId, subject, visit)
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */

@@ -24,6 +24,7 @@ import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
 import { clientView, isLoopbackUri, returnAddress } from './client-view.ts'
 import { LoginError } from './login-error.ts'
+import { scopeBoxes } from './scope-form.ts'
 import { loginPaths, type LoginVisit, recordPageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
@@ -40,7 +41,7 @@ export async function renderLogin(
   visit: SignInVisit,
   { email, failure: given }: { email?: string | undefined; failure?: SignInFailure } = {},
 ): Promise<Response> {
-  const { context, ports, request } = visit
+  const { context, ports, request, language } = visit
   const { provider } = ports.signIn
   const { signUpUrl } = ports.app
   const capabilities = await provider.capabilities().catch((error: unknown) => {
@@ -51,14 +52,23 @@ export async function renderLogin(
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
+  const boxes = await scopeBoxes(visit)
+  const scopes = boxes.map((box) => ({
+    ...box,
+    text: describeScope(box.scope, ports.codes.scopes, language).join(),
+  }))
   const state = {
-    waiting: given?.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
+    waiting: {
+      ...(given?.reason === 'not_allowed' && ({ notAllowed: true } as const)),
+      ...(boxes.length > 0 && { boxes: boxes.map(({ scope }) => scope) }),
+    },
     failure: needsKey ? ({ reason: 'captcha_not_configured' } as const) : given,
   }
   const draw = (view: SignInView): string =>
     loginPage({
       ...view,
       ...ways,
+      scopes,
       // Only what a link can open again leads back.
       ...(signUpUrl !== undefined &&
         request.method === 'GET' && {
@@ -149,7 +159,7 @@ async function renderSignIn(
     language,
     action: `${urls.basePath}${loginPaths[subject.kind]}`,
     transaction: transactionSeal.seal({ purpose: purposeOf(visit), ...waiting }, binding, signIn),
-    subject: subjectView(visit),
+    subject: subjectView(visit, waiting.boxes),
     error: failure && errorText(failure, codesLeft, language),
   })
   const status = failure ? statusOf(failure) : 200
@@ -171,7 +181,16 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView({ subject, language, ports: { codes, signIn, urls } }: SignInVisit): SubjectView {
+/** `boxes` are shown elsewhere on the page. */
+function subjectView(
+  { subject, language, ports: { codes, signIn, urls } }: SignInVisit,
+  boxes: readonly string[] = [],
+): SubjectView {
+  const shown = (asked: string): string =>
+    asked
+      .split(' ')
+      .filter((scope) => !boxes.includes(scope))
+      .join(' ')
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -180,7 +199,7 @@ function subjectView({ subject, language, ports: { codes, signIn, urls } }: Sign
         client: clientView(client, request.redirectUri, language),
         redirectHost: returnAddress(request.redirectUri),
         returnsToThisComputer: isLoopbackUri(request.redirectUri),
-        permissions: permissionsOf(request.scope, language, codes),
+        permissions: permissionsOf(shown(subject.chosen ?? request.scope), language, codes),
       }
     }
     case 'device': {
@@ -195,7 +214,7 @@ function subjectView({ subject, language, ports: { codes, signIn, urls } }: Sign
           (host) => host !== undefined && isLoopbackHostname(host),
         ),
         asked: language.ago(device.createdAt, signIn.runtime.now()),
-        permissions: permissionsOf(device.scope, language, codes),
+        permissions: permissionsOf(shown(subject.chosen ?? device.scope), language, codes),
       }
     }
     case 'account':

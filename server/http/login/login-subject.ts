@@ -38,8 +38,8 @@ export interface LoginPorts {
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
 export type LoginSubject = { visitor: SignInVisitor } & (
-  | { kind: 'authorization'; request: AuthorizationRequest; client: Client }
-  | { kind: 'device'; device: PendingDevice; userCode: string; client: Client }
+  | { kind: 'authorization'; request: AuthorizationRequest; client: Client; chosen?: string | undefined }
+  | { kind: 'device'; device: PendingDevice; userCode: string; client: Client; chosen?: string | undefined }
   | { kind: 'account'; client?: undefined }
 )
 
@@ -100,6 +100,11 @@ export async function findSignIn(
     purpose.kind !== 'authorization' ||
     matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
   return client && returns ? toSignIn({ ...purpose, client, visitor }, visit) : undefined
+}
+
+/** Returns the scope that a client asked for. */
+export function askedScope(subject: ClientSubject): string {
+  return subject.kind === 'authorization' ? subject.request.scope : subject.device.scope
 }
 
 /** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */

@@ -5,6 +5,7 @@ import {
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
 import { endAwaiting, findAwaiting } from '../../core/sign-in/workspace-step.ts'
+import { takeScopes } from './scope-form.ts'
 import { askWorkspace, listWorkspaces } from './workspace-choice.ts'
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
@@ -75,7 +76,7 @@ export function createLoginEndpoint(
 async function readOwnForm({ request, ports }: LoginVisit): Promise<URLSearchParams> {
   if (!isOwnFormPost(request, ports.urls.issuer)) throw new LoginError('foreign_form')
   try {
-    return await readForm(request)
+    return await readForm(request, 'scope')
   } catch (error) {
     throw error instanceof OAuthError ? new LoginError('form_unreadable') : error
   }
@@ -105,15 +106,16 @@ async function takeLoginForm(fields: URLSearchParams, arrived: LoginVisit): Prom
 async function openForm(
   fields: URLSearchParams,
   arrived: LoginVisit,
-): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
+): Promise<Omit<SignInTransaction, 'purpose' | 'boxes'> & { visit: SignInVisit }> {
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
   const opened = transactionSeal.open(fields.get('transaction'), given, ports.signIn)
   if (opened.kind === 'foreign_browser') recordAttempt(opened.value.purpose, arrived.context)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
-  const { purpose, ...waiting } = opened.value
+  const { purpose, boxes = [], ...waiting } = opened.value
   const visit = await findSignIn(purpose, visitorOf(opened.binding, arrived), arrived)
   if (!visit) throw new LoginError('client_unknown')
+  takeScopes(fields, boxes, visit)
   return { visit, ...waiting }
 }
 

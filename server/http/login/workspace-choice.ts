@@ -4,7 +4,7 @@ import type { SignIn } from '../../core/session/session-provider.ts'
 import { awaitWorkspace, type CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
 import { WorkspacesUnavailableError } from '../../core/workspaces/workspace-list.ts'
 import { renderWorkspaces } from './draw.ts'
-import type { ClientSubject, SignInVisit } from './login-subject.ts'
+import { askedScope, type ClientSubject, type SignInVisit } from './login-subject.ts'
 
 /** The workspace of a grant to be; undefined where the user has none. */
 export interface WorkspaceChoice {
@@ -53,7 +53,7 @@ export async function listWorkspaces(
   { context, ports: { workspaces, codes } }: SignInVisit,
 ): Promise<readonly Workspace[] | undefined> {
   const user: User = userOf(identity, codes.providerIssuer)
-  const { scope } = subject.kind === 'authorization' ? subject.request : subject.device
+  const scope = subject.chosen ?? askedScope(subject)
   const of = { user, clientId: subject.client.id, scope, providerToken: () => session.accessToken }
   try {
     return (await workspaces?.(of)) ?? []

@@ -38,11 +38,14 @@ function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-/** Reads the parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, also with 413 and 415. */
-export async function readForm(request: Request): Promise<URLSearchParams> {
+/**
+ * Reads the parameters of a form body (RFC 6749 appendix B); only `repeatable` may come several times. Throws `invalid_request`, also
+ * with 413 and 415.
+ */
+export async function readForm(request: Request, repeatable?: string): Promise<URLSearchParams> {
   const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
   const parameters = new URLSearchParams(text)
-  requireOnce(parameters)
+  requireOnce(parameters, repeatable)
   return parameters
 }
 

@@ -28,6 +28,8 @@ export interface LoginView extends SignInView {
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha | undefined
   social: readonly { id: string; label: string }[]
+  /** Scopes that the user can leave out, with what each allows. */
+  scopes: readonly { scope: string; text: string; ticked: boolean }[]
   /** The previous input, or the request's login_hint. */
   email?: string | undefined
 }
@@ -68,13 +70,19 @@ function offered({ password, emailMethod, social, sso }: LoginView): SignInMetho
   return signInMethods.filter((way) => isOffered[way])
 }
 
-/** One form has the email field and the buttons of all ways that need it; the other has the buttons of social sign-in. */
+const emailFormId = 'with-email'
+
+/**
+ * One form has the email field and the buttons of all ways that need it; the other has the buttons of social sign-in. The boxes of
+ * scopes are in the first one, which the buttons of the other then send.
+ */
 function methods(view: LoginView, words: SubjectWords, withEmail: readonly SignInMethod[]): SafeHtml {
   const texts = view.language.texts.login
-  const isSocialFirst = offered(view)[0] === 'social'
+  const hasBoxes = view.scopes.length > 0
+  const isSocialFirst = offered(view)[0] === 'social' && (!hasBoxes || withEmail.length === 0)
   const forms = [
     withEmail.length > 0 && emailForm(view, words, withEmail, !isSocialFirst),
-    view.social.length > 0 && socialForm(view, words, isSocialFirst),
+    view.social.length > 0 && socialForm(view, words, isSocialFirst, hasBoxes && withEmail.length > 0),
   ].filter((form) => form !== false)
   if (forms.length === 0) {
     return alertBox(fillText(texts.noMethod, { app: view.appName }))
@@ -95,8 +103,9 @@ function emailForm(
   const describedBy = failed ? html` aria-describedby="${formErrorId}"` : ''
   const focused = html`${describedBy}${failed && html` autofocus`}`
   const isPasswordNext = view.password && Boolean(view.email)
-  return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)} ${emailField(view, isPasswordNext ? describedBy : focused)}
+  const id = view.scopes.length > 0 && html`id="${emailFormId}" `
+  return html`<form ${id}method="post" action="${view.action}" class="stack">
+    ${transactionInput(view)} ${scopeChoice(view)}${emailField(view, isPasswordNext ? describedBy : focused)}
     ${view.password && passwordField(texts.login.password, isPasswordNext ? focused : describedBy)}
     ${view.captcha && captchaWidget(view.captcha, { elsewhere: view.social.length > 0, texts })}
     ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
@@ -136,14 +145,40 @@ function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words
   </button>`
 }
 
-function socialForm(view: LoginView, words: SubjectWords, isFirst: boolean): SafeHtml {
+function scopeChoice({ scopes, language }: LoginView): SafeHtml | false {
+  const { scopesLegend, scopesHint } = language.texts.login
+  return (
+    scopes.length > 0 &&
+    html`<fieldset class="choices" aria-describedby="scopes-hint">
+      <legend>${scopesLegend}</legend>
+      <p class="quiet" id="scopes-hint">${scopesHint}</p>
+      ${scopes.map(
+        ({ scope, text, ticked }) =>
+          html`<label class="choice"
+            ><input type="checkbox" name="scope" value="${scope}" ${ticked && html`checked`} /><span
+              >${text}</span
+            ></label
+          >`,
+      )}
+    </fieldset>`
+  )
+}
+
+/** With `sendsEmailForm` the buttons belong to that form, without its fields being required. */
+function socialForm(
+  view: LoginView,
+  words: SubjectWords,
+  isFirst: boolean,
+  sendsEmailForm: boolean,
+): SafeHtml {
+  const form = sendsEmailForm && html`form="${emailFormId}" formnovalidate `
   return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)}
+    ${transactionInput(view)}${!sendsEmailForm && scopeChoice(view)}
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button
           class="button ${isFirst && position === 0 ? 'primary' : 'secondary'} deliberate"
-          name="provider"
+          ${form}name="provider"
           value="${id}"
         >
           ${fillText(words.continueWith, { method: label })}

@@ -31,7 +31,7 @@ export function workspacePage(view: WorkspaceView): string {
         ${transactionInput(view)} ${workspaces && workspaceChoice(workspaces, view)}
         <button class="button primary" type="submit">${workspaces ? words.confirm : texts.again}</button>
       </form>
-      ${words.cancel !== undefined && cancelForm(view, words.cancel)}`,
+      ${cancelForm(view)}`,
   })
 }
 

@@ -273,8 +273,8 @@ it('no code, token or provider token is in the files: hashes and sealed values o
   }
   const client = publicClient()
   await store.addClient({ ...client, secretHash: undefined })
-  const code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
-  const unused = await issueAuthorizationCode(authorizationRequest(), signInSample('unused'), ports)
+  const { code } = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
+  const { code: unused } = await issueAuthorizationCode(authorizationRequest(), signInSample('unused'), ports)
   const redemption = {
     client,
     code,

@@ -65,6 +65,7 @@ export const loginSample: LoginView = {
   subject: requestSample,
   password: true,
   social: [{ id: 'google', label: 'Google' }],
+  scopes: [],
   sso: false,
 }
 

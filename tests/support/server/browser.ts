@@ -12,7 +12,7 @@ export interface Visit {
 export interface Browser {
   visit(url: string | URL): Promise<Visit>
   /** Submits the form of `at` that has a field or button named `field`, with `fields` filled in. */
-  submit(at: Visit, field: string, fields: Record<string, string>): Promise<Visit>
+  submit(at: Visit, field: string, fields: Record<string, string | string[]>): Promise<Visit>
   cookieHeader(url: string): string
 }
 
@@ -77,7 +77,9 @@ export function createBrowser(
     submit(at, field, fields) {
       const form = formsOf(at.html).find(({ names }) => names.has(field))
       if (!form) throw new Error(`The page at ${at.url.pathname} has no form with ${field}.`)
-      const body = new URLSearchParams({ ...Object.fromEntries(form.given), ...fields })
+      const body = new URLSearchParams(form.given.filter(([name]) => !Object.hasOwn(fields, name)))
+      for (const [name, values] of Object.entries(fields))
+        for (const value of [values].flat()) body.append(name, value)
       return navigate(
         new Request(new URL(form.action, at.url), {
           method: 'POST',
@@ -96,7 +98,7 @@ export function createBrowser(
 
 interface Form {
   action: string
-  /** Values of hidden fields and selected radio buttons. */
+  /** Values of hidden fields, selected radio buttons and ticked boxes. */
   given: [name: string, value: string][]
   names: Set<string>
 }
@@ -117,7 +119,7 @@ function formsOf(html: string): Form[] {
 }
 
 function isGiven(type: string | undefined, text: string): boolean {
-  return type === 'hidden' || (type === 'radio' && /\schecked\b/.test(text))
+  return type === 'hidden' || (/^(?:radio|checkbox)$/.test(type ?? '') && /\schecked\b/.test(text))
 }
 
 function attribute(text: string, name: string): string | undefined {

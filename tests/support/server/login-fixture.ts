@@ -57,6 +57,7 @@ export interface LoginFixtureOptions {
   isSlow?: () => boolean
   access?: AccessControl
   workspaces?: ListWorkspaces
+  scopes?: Readonly<Record<string, string>>
   signUpUrl?: string
   sessionTtlSeconds?: number
 }
@@ -102,7 +103,7 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: options.sessionTtlSeconds ?? 30 * 86_400,
-      scopes: new ScopeCatalogue({ 'notes:write': 'Change your notes' }),
+      scopes: new ScopeCatalogue(options.scopes ?? { 'notes:write': 'Change your notes' }),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },
