@@ -137,6 +137,9 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     },
   ),
   token_revoked: audit('A client revoked a token.', { fields: ['client_id'] }),
+  grant_changed: audit('A user narrowed a grant, or chose another workspace for it.', {
+    fields: [...grant, 'scope', 'workspace'],
+  }),
   workspace_lost: audit('A call was refused: its user is no longer in the workspace of the grant.', {
     fields: [...grant, 'workspace'],
     refusal: true,

@@ -12,6 +12,7 @@ import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import type { Store } from '../core/store.ts'
 import type { DevicePorts } from '../core/authorization/device-authorization.ts'
+import { createConnectionsApi } from '../http/account/connections-api.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
 import {
   createConnectEndpoint,
@@ -114,6 +115,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     reportGrantEnd,
   })
   const { readLogout } = provider
+  const gate = gatePortsOf(parts, grantAccess)
   const endpoints = [
     createConnectEndpoint(basePath, showConnect),
     createHelpEndpoint(urls, app, languages),
@@ -132,6 +134,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createCallbackEndpoint(login),
     createDevicePageEndpoint(login),
     createAccountEndpoint(login),
+    ...createConnectionsApi({ allowedOrigins: gate.allowedOrigins, callers: gate.callers, login }),
     ...clientEndpoints(parts, login.codes, grantAccess),
     ...(readLogout
       ? [
@@ -145,7 +148,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
           }),
         ]
       : []),
-    withConnectPage(traced(createMcpGate(gatePortsOf(parts, grantAccess)), parts.telemetry), showConnect),
+    withConnectPage(traced(createMcpGate(gate), parts.telemetry), showConnect),
     createStreamCheckEndpoint(basePath, runtime),
     ...(tools.keySet ? [createKeySetEndpoint(basePath, tools.keySet)] : []),
     ...createHealthEndpoints(basePath, parts.readiness, { isDraining: parts.isDraining }),
@@ -195,7 +198,13 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       limitPerMinute: config.signInLimit,
     },
     access: parts.access,
-    workspaces: parts.tools.workspaces,
+    changes: {
+      store,
+      keeper: parts.keeper,
+      workspaces: parts.tools.workspaces,
+      scopes: parts.scopes,
+      runtime,
+    },
     cookies: parts.cookies,
   }
 }

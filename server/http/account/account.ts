@@ -113,7 +113,7 @@ async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Res
   }
   switch (fields.get('action')) {
     case 'end': {
-      const ended = await endConnection(fields.get('connection') ?? '', session, context, ports)
+      const ended = await endConnection(fields.get('connection') ?? '', session.userId, context, ports)
       if (!ended) return backWith('already_ended', owner, ports)
       const listed = await findClients([{ grant: ended }], language, ports)
       return backWith('ended', owner, ports, listed(ended).client.name)

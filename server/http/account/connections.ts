@@ -3,6 +3,7 @@ import { type Client, ClientUnavailableError } from '../../core/clients/client.t
 import { endAllGrants, readGrants } from '../../core/session/grant-pages.ts'
 import type { AuthorizationCodeRecord, Grant, GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
+import type { GrantChange } from '../../core/session/grant-change.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { type ListedClient, listedClient } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
@@ -37,7 +38,7 @@ export function listWaiting(
  */
 export async function endConnection(
   grantId: string,
-  { userId }: AccountSession,
+  userId: string,
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Grant | undefined> {
@@ -98,4 +99,19 @@ function isUrl(id: string): boolean {
 function noneWhenUnavailable(error: unknown): Client | undefined {
   if (error instanceof ClientUnavailableError) return undefined
   throw error
+}
+
+/** Reports a change of a grant, or why it was refused. */
+export function reportChange(change: Exclude<GrantChange, { kind: 'gone' }>, context: RequestContext): void {
+  const { id, clientId, user, scope, workspace } = change.grant
+  if (change.kind === 'refused')
+    context.report('choice_refused', { client_id: clientId, field: change.field })
+  if (change.kind === 'changed')
+    context.report('grant_changed', {
+      grant_id: id,
+      client_id: clientId,
+      sub: user.sub,
+      scope,
+      workspace: workspace?.id,
+    })
 }

@@ -13,7 +13,7 @@ import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
-import type { ListWorkspaces } from '../../core/workspaces/workspace-list.ts'
+import type { GrantChangePorts } from '../../core/session/grant-change.ts'
 import type { Languages } from '../../texts/languages.ts'
 import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
@@ -31,8 +31,8 @@ export interface LoginPorts {
   codes: DevicePorts
   signIn: SignInPorts
   access: AccessControl
-  /** Undefined: the app has no workspaces. */
-  workspaces: ListWorkspaces | undefined
+  /** What a user needs to change a connection; undefined workspaces: the app has none. */
+  changes: GrantChangePorts
   cookies: LoginCookies
 }
 

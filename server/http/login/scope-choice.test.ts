@@ -84,9 +84,7 @@ describe('the boxes of the login page', () => {
   it('the login page says in plain words what a box and the rest allow', async () => {
     const { html } = await open()
     expect(html).toContain('Change &quot;your&quot; notes')
-    expect(html).toMatch(
-      /What signing in allows.*Use the tools of the web app.*Stay connected.*Also allow/s,
-    )
+    expect(html).toMatch(/What signing in allows.*Use the tools of the web app.*Stay connected.*Also allow/s)
     expect(html.match(/Read your notes/g)).toHaveLength(1)
   })
 

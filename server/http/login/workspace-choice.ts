@@ -23,7 +23,7 @@ export async function chooseWorkspace(
   subject: ClientSubject,
   visit: SignInVisit,
 ): Promise<WorkspaceChoice | Response> {
-  if (!visit.ports.workspaces) return { workspace: undefined }
+  if (!visit.ports.changes.workspaces) return { workspace: undefined }
   const workspaces = await listWorkspaces(completed.signIn, subject, visit)
   if (workspaces && workspaces.length < 2) return { workspace: workspaces[0] }
   const id = await awaitWorkspace(completed, subject.visitor, visit.ports.signIn)
@@ -50,13 +50,13 @@ export async function askWorkspace(
 export async function listWorkspaces(
   { identity, session }: SignIn,
   subject: ClientSubject,
-  { context, ports: { workspaces, codes } }: SignInVisit,
+  { context, ports: { changes, codes } }: SignInVisit,
 ): Promise<readonly Workspace[] | undefined> {
   const user: User = userOf(identity, codes.providerIssuer)
   const scope = subject.chosen ?? askedScope(subject)
   const of = { user, clientId: subject.client.id, scope, providerToken: () => session.accessToken }
   try {
-    return (await workspaces?.(of)) ?? []
+    return (await changes.workspaces?.(of)) ?? []
   } catch (error) {
     if (!(error instanceof WorkspacesUnavailableError)) throw error
     context.report('workspaces_failed', { message: error.message })

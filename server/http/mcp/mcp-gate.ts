@@ -1,9 +1,7 @@
-import { type CallerPorts, CallerReader } from '../../core/tokens/caller-reader.ts'
-import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { CallerReader } from '../../core/tokens/caller-reader.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, signInParameter } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { anonymousCaller, type Caller, SignInNeededError } from '../../core/tokens/caller.ts'
 import { type CallLimit, personCalling, strangerCalling } from '../../core/limits/call-limit.ts'
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../../core/access/call-record.ts'
@@ -14,19 +12,16 @@ import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { challenge, refuseCaller, refuseScope } from './mcp-refusal.ts'
 import { httpError } from '../response.ts'
 import { isOpen, readMessage, requestsUnderWay, signedInAnswer, tooManyCalls } from './mcp-message.ts'
-import { requestedHeaders } from '../middleware/cors.ts'
-import type { CorsAudience, Endpoint, RequestContext } from '../endpoint.ts'
-import { judgeOrigin, mayUseCookie } from '../middleware/guards.ts'
+import type { Endpoint, RequestContext } from '../endpoint.ts'
+import { audienceOf, type CallerSource, findCaller } from './mcp-caller.ts'
 import type { PublicUrls } from '../public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
 /** For anonymous requests, for which no user is accountable. */
 const maxOpenBodyBytes = 256 * 1024
 
-export interface McpPorts {
+export interface McpPorts extends CallerSource {
   urls: PublicUrls
-  allowedOrigins: readonly string[]
-  callers: CallerPorts
   /** Methods that `serve` accepts; always includes POST. */
   methods: readonly string[]
   /** `body` is undefined for methods other than POST; `text` is its unmodified JSON. */
@@ -67,19 +62,6 @@ export function createMcpGate(ports: McpPorts): Endpoint {
   }
 }
 
-/** Only cookie calls of trusted origins need credentials; a call with a bearer token does not. */
-function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAudience {
-  const origin = request.headers.get('origin')
-  const verdict = judgeOrigin(origin, allowedOrigins)
-  if (verdict === 'foreign') return { kind: 'none' }
-  const bearer =
-    request.headers.has('authorization') ||
-    (request.method === 'OPTIONS' && requestedHeaders(request).includes('authorization'))
-  return verdict === 'trusted' && origin !== null && !bearer
-    ? { kind: 'origin', origin }
-    : { kind: 'everyone' }
-}
-
 /**
  * Checks the origin first, then the caller, and only then the request itself. So every request without a valid credential gets 401
  * with a challenge, with any method and body.
@@ -90,21 +72,8 @@ async function answer(
   readers: CallerReader,
   ports: McpPorts,
 ): Promise<Reply> {
-  const origin = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
-  if (origin === 'foreign') {
-    context.report('origin_refused')
-    return httpError('forbidden_origin')
-  }
-  const authorization = request.headers.get('authorization')
-  const cookies = authorization === null ? sessionCookies(request, ports.callers) : []
-  if (cookies.length > 0 && !mayUseCookie(request, origin)) {
-    context.report('cookie_refused')
-    return httpError('forbidden_cookie')
-  }
-  const found =
-    authorization === null
-      ? await readers.fromCookies(cookies)
-      : await readers.fromAuthorization(authorization)
+  const found = await findCaller(request, context, readers, ports)
+  if (found.kind === 'refused') return found.reply
   if (found.kind === 'missing' && isOpenToAnybody(request, ports)) {
     return serveAnonymous(request, context, ports)
   }
@@ -139,16 +108,6 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
     if (!(error instanceof SignInNeededError)) throw error
     return challenge(needed, ports.urls)
   }
-}
-
-function sessionCookies(
-  request: Request,
-  { sessionTokens, cookieName: name }: McpPorts['callers'],
-): WireCookie[] {
-  if (!sessionTokens) return []
-  return parseCookieHeader(request.headers.get('cookie') ?? '').filter((cookie) =>
-    isSessionCookieName(cookie.name, { name }),
-  )
 }
 
 async function serve(

@@ -1,3 +1,4 @@
+import { openSessionOf, type SessionOpening } from '../../../server/core/session/session-seal.ts'
 import type { ListWorkspaces } from '../../../server/core/workspaces/workspace-list.ts'
 import type { AccessControl } from '../../../server/core/access/access-control.ts'
 import { accessSample } from './core/access-sample.ts'
@@ -85,6 +86,7 @@ export async function createLoginFixture(
   }
   const urls = publicUrls(baseUrl)
   const languages = new Languages()
+  const scopes = new ScopeCatalogue(options.scopes ?? { 'notes:write': 'Change your notes' })
   const ports: LoginPorts = {
     urls,
     languages,
@@ -103,13 +105,22 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: options.sessionTtlSeconds ?? 30 * 86_400,
-      scopes: new ScopeCatalogue(options.scopes ?? { 'notes:write': 'Change your notes' }),
+      scopes,
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },
     signIn,
     access: options.access ?? accessSample(),
-    workspaces: options.workspaces,
+    changes: {
+      store,
+      keeper: {
+        keep: async (session) => ({ kind: 'live', session }),
+        open: (session) => openedSession(openSessionOf(provider.issuer, session, sealer)),
+      },
+      workspaces: options.workspaces,
+      scopes,
+      runtime,
+    },
     cookies: createLoginCookies(baseUrl),
   }
   const lines: string[] = []
@@ -176,4 +187,9 @@ export async function createLoginFixture(
     }).toString()
     return url
   }
+}
+
+function openedSession(opening: SessionOpening): ProviderSession {
+  if (opening.kind !== 'opened') throw new Error(`The session is ${opening.kind}.`)
+  return opening.session
 }

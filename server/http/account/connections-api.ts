@@ -1,0 +1,149 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
+import { CallerReader } from '../../core/tokens/caller-reader.ts'
+import { overviewOf } from '../../core/session/connection.ts'
+import { changeOwnGrant, type WantedChange } from '../../core/session/grant-change.ts'
+import type { Grant, GrantRecord } from '../../core/session/grant.ts'
+import { WorkspacesUnavailableError } from '../../core/workspaces/workspace-list.ts'
+import type { Endpoint, EndpointHandler, RequestContext } from '../endpoint.ts'
+import type { LoginPorts } from '../login/login-subject.ts'
+import { audienceOf, type CallerSource, findCaller } from '../mcp/mcp-caller.ts'
+import { readJson } from '../middleware/body.ts'
+import { splitUrl } from '../middleware/guards.ts'
+import { empty, httpError, json, oauthFailure, pageLanguage } from '../response.ts'
+import { endConnection, findClients, listRecords, reportChange } from './connections.ts'
+
+export interface ConnectionsApiPorts extends CallerSource {
+  login: LoginPorts
+}
+
+const connectionMembers = ['scope', 'workspace']
+
+/**
+ * `/account/api/connections`, for the web app's own page: lists the connections of the user whose provider token or session cookie is
+ * sent, and below it, with an id, narrows (PATCH) or ends (DELETE) one. A client's own token is refused: it must not change what it may.
+ */
+export function createConnectionsApi(ports: ConnectionsApiPorts): Endpoint[] {
+  const readers = new CallerReader(ports.callers)
+  const path = `${ports.login.urls.basePath}/account/api/connections`
+  const cors = (request: Request): ReturnType<typeof audienceOf> => audienceOf(request, ports.allowedOrigins)
+  const asUser =
+    (handle: (visit: ApiVisit) => Promise<Reply>): EndpointHandler =>
+    async (request, context) => {
+      const found = await findCaller(request, context, readers, ports)
+      if (found.kind === 'refused') return found.reply
+      if (found.kind === 'unavailable')
+        return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
+      if (found.kind === 'denied') return httpError('access_denied')
+      if (found.kind !== 'caller' || found.caller.credential === 'access_token') return unauthorized()
+      return handle({ request, context, user: found.caller.user, ports: ports.login })
+    }
+  return [
+    { path, cors, methods: { GET: asUser(list) } },
+    { path: `${path}/`, prefix: true, cors, methods: { PATCH: asUser(change), DELETE: asUser(end) } },
+  ]
+}
+
+interface ApiVisit {
+  request: Request
+  context: RequestContext
+  user: SignedInCaller['user']
+  ports: LoginPorts
+}
+
+function unauthorized(): Reply {
+  const description = 'Send the access token of the session provider as bearer token, or its session cookie.'
+  return oauthFailure(new OAuthError('invalid_token', description), { 'www-authenticate': 'Bearer' })
+}
+
+async function list(visit: ApiVisit): Promise<Reply> {
+  const { user, ports } = visit
+  const { live } = overviewOf(await listRecords(user.id, ports), ports.signIn.runtime.now())
+  return json({ connections: await connectionsOf(live, visit) })
+}
+
+async function change(visit: ApiVisit): Promise<Reply> {
+  const { request, context, user, ports } = visit
+  const wanted = wantedIn(await readJson(request))
+  try {
+    const changed = await changeOwnGrant(idIn(request), user.id, wanted, ports.changes)
+    if (changed.kind === 'gone') return httpError('not_found')
+    reportChange(changed, context)
+    if (changed.kind === 'refused') return refusal(changed.field)
+    const record = await ports.store.findGrant(changed.grant.id)
+    const [connection] = await connectionsOf(record ? [record] : [], visit)
+    return connection ? json(connection) : httpError('not_found')
+  } catch (error) {
+    if (!(error instanceof WorkspacesUnavailableError)) throw error
+    context.report('workspaces_failed', { message: error.message })
+    return httpError('temporarily_unavailable')
+  }
+}
+
+async function end({ request, context, user, ports }: ApiVisit): Promise<Reply> {
+  const ended = await endConnection(idIn(request), user.id, context, ports)
+  return ended ? empty(204) : httpError('not_found')
+}
+
+function idIn(request: Request): string {
+  return decodeURIComponent(splitUrl(request.url).path.split('/').at(-1) ?? '')
+}
+
+function wantedIn(body: unknown): WantedChange {
+  const { scope, workspace } = isJsonObject(body) ? body : {}
+  const isText = (value: unknown): value is string | undefined =>
+    value === undefined || typeof value === 'string'
+  const unknown = isJsonObject(body) && Object.keys(body).some((name) => !connectionMembers.includes(name))
+  if (!isJsonObject(body) || unknown || !isText(scope) || !isText(workspace)) {
+    throw new OAuthError(
+      'invalid_request',
+      'Send a JSON object with scope, workspace or both, each a string.',
+    )
+  }
+  return { scope: scope?.split(' ').filter((name) => name !== ''), workspaceId: workspace }
+}
+
+function refusal(field: 'scope' | 'workspace'): Reply {
+  if (field === 'scope')
+    return oauthFailure(
+      new OAuthError('invalid_scope', 'The connection has no such scope. Only a new sign-in can add one.'),
+    )
+  return json(
+    {
+      error: 'invalid_workspace',
+      error_description: 'The user is in no such workspace. Name one by its id.',
+    },
+    400,
+  )
+}
+
+async function connectionsOf(
+  records: readonly GrantRecord[],
+  { request, ports }: ApiVisit,
+): Promise<object[]> {
+  const listed = await findClients(records, pageLanguage(request, ports.languages), ports)
+  return records.map(({ grant, lastUse }) => ({
+    id: grant.id,
+    client: { id: grant.clientId, name: listed(grant).client.name ?? null },
+    scope: shownScope(grant),
+    workspace: grant.workspace ?? null,
+    created_at: timeText(grant.createdAt),
+    expires_at: timeText(grant.expiresAt),
+    last_used_at: lastUse ? timeText(lastUse.usedAt) : null,
+    last_tool: lastUse?.tool ?? null,
+  }))
+}
+
+/** `offline_access` has no effect here, and is not a choice. */
+function shownScope({ scope }: Grant): string {
+  return scope
+    .split(' ')
+    .filter((name) => name !== 'offline_access')
+    .join(' ')
+}
+
+function timeText(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString()
+}
