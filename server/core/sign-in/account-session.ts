@@ -7,7 +7,14 @@ import type { Identity } from '../session/session-provider.ts'
 const sessionTtlSeconds = 3600
 
 /** A notice that the next page shows once. A fixed set: no text of a request gets onto the page. */
-export type AccountNotice = 'ended' | 'all_ended' | 'already_ended' | 'form_refused'
+export type AccountNotice =
+  | 'ended'
+  | 'all_ended'
+  | 'already_ended'
+  | 'changed'
+  | 'change_refused'
+  | 'not_changed'
+  | 'form_refused'
 
 /** Keeps the session within a cookie's size for any client name. */
 const maxNameLength = 100

@@ -10,6 +10,7 @@ import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import { endAllConnections, endConnection, findClients, listRecords, listWaiting } from './connections.ts'
+import { canChange, renderChange, takeChange } from './change.ts'
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -51,9 +52,25 @@ function findOwner({ request, ports: { cookies, signIn } }: LoginVisit) {
 
 async function showConnections(visit: LoginVisit): Promise<Response> {
   const owner = findOwner(visit)
-  if (owner) return renderConnections(owner, visit)
+  if (owner) {
+    const grantId = new URL(visit.request.url).searchParams.get('change')
+    return grantId === null ? renderConnections(owner, visit) : showChange(grantId, owner, visit)
+  }
   const visitor = visitorOf(bindingOf(visit), visit)
   return renderLogin(toSignIn({ kind: 'account', visitor }, visit))
+}
+
+async function showChange(
+  grantId: string,
+  { session, binding }: Owner,
+  visit: LoginVisit,
+): Promise<Response> {
+  const { language, ports } = visit
+  const form = accountFormSeal.seal(session.id, binding, ports.signIn)
+  const html = await renderChange(grantId, session.userId, form, visit)
+  if (html === undefined) return backWith('already_ended', { session, binding }, ports)
+  const headers = { 'set-cookie': ports.cookies.csrf.write(binding) }
+  return page(html, { language, look: ports.app.look }, 200, headers)
 }
 
 async function renderConnections(
@@ -81,6 +98,7 @@ async function renderConnections(
       ...record,
       ...listed(record.grant),
       permissions: permissionsOf(record.grant),
+      canChange: canChange(record.grant, ports),
     })),
     waiting: waiting.map((code) => ({
       grant: code.grant,
@@ -117,6 +135,10 @@ async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Res
       if (!ended) return backWith('already_ended', owner, ports)
       const listed = await findClients([{ grant: ended }], language, ports)
       return backWith('ended', owner, ports, listed(ended).client.name)
+    }
+    case 'change': {
+      const { notice, clientName } = await takeChange(fields, session.userId, visit)
+      return backWith(notice, owner, ports, clientName)
     }
     case 'end_all':
       await endAllConnections(session, context, ports)

@@ -136,7 +136,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       expect(await overflowAt(page, [2560, 1280, 896, 600, 320])).toEqual([])
       // All but links in a sentence; at 320 px by now.
       const small =
-        await page.evaluate(`Array.from(document.querySelectorAll('input:not([type=hidden], [type=radio]), .choice, button, a.button, a.alone'))
+        await page.evaluate(`Array.from(document.querySelectorAll('input:not([type=hidden], [type=radio], [type=checkbox]), .choice, button, a.button, a.alone'))
       .filter((element) => element.getBoundingClientRect().height < 44)
       .map((element) => element.outerHTML)`)
       expect(small).toEqual([])

@@ -49,6 +49,11 @@ export function connectionHead(
     </details>`
 }
 
+/** Renders a client's own name, with its verified host. */
+export function clientName({ name, verifiedHost: host }: ClientView, language: Language): SafeHtml {
+  return html`${quotedName(name, language)}${host !== undefined && html` (${hostName(host)})`}`
+}
+
 /** Renders what a connection may do; nothing if no text describes it. */
 export function permissionDetail(permissions: readonly string[], { texts }: Language): SafeHtml | false {
   if (permissions.length === 0) return false

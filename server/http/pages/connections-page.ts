@@ -1,5 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AccountSession } from '../../core/sign-in/account-session.ts'
+import type { AccountNotice, AccountSession } from '../../core/sign-in/account-session.ts'
 import type { EndedConnection } from '../../core/session/connection.ts'
 import type { GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
@@ -16,6 +16,7 @@ import {
 } from './layout.ts'
 import { hostName, quotedName } from './names.ts'
 import {
+  clientName,
   connectionHead,
   dayTime,
   formInput,
@@ -29,11 +30,13 @@ import type { ClientView } from './client-facts.ts'
 import { alertGlyph, checkGlyph } from './drawings.ts'
 
 export interface ConnectionView
-  extends ListedGrant<'expiresAt'>, Pick<GrantRecord, 'lastUse' | 'twoAddresses' | 'replays'> {
+  extends ListedGrant<'expiresAt' | 'workspace'>, Pick<GrantRecord, 'lastUse' | 'twoAddresses' | 'replays'> {
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
   /** True when it returns to websites only: such an app has its own servers, often with many addresses. */
   runsOnWeb: boolean
+  /** There is a page that changes it. */
+  canChange: boolean
 }
 
 interface EndedConnectionView extends Pick<EndedConnection, 'endedAt' | 'end'> {
@@ -101,6 +104,8 @@ export function connectionsPage(view: ConnectionsView): string {
   })
 }
 
+const alertKinds: ReadonlySet<AccountNotice> = new Set(['form_refused', 'change_refused', 'not_changed'])
+
 function noticeLine(
   { kind, clientName }: NonNullable<ConnectionsView['notice']>,
   language: Language,
@@ -108,7 +113,7 @@ function noticeLine(
   const { common, connections } = language.texts
   const client = quotedName(clientName ?? common.unnamedApp, language)
   const text = fillHtml(connections.notices[kind], { client })
-  return kind === 'form_refused'
+  return alertKinds.has(kind)
     ? html`<p class="alert" role="alert">${alertGlyph} <span>${text}</span></p>`
     : html`<p class="done" role="status">${checkGlyph} <span>${text}</span></p>`
 }
@@ -132,10 +137,6 @@ function endedNote(
   return noteBox(fillHtml(calm[end], { client, when }))
 }
 
-function clientName({ name, verifiedHost: host }: ClientView, language: Language): SafeHtml {
-  return html`${quotedName(name, language)}${host !== undefined && html` (${hostName(host)})`}`
-}
-
 function connectionItem(connection: ConnectionView, index: number, view: ConnectionsView): SafeHtml {
   const { lastUse, grant } = connection
   const { language } = view
@@ -148,6 +149,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
         fact(language.texts.client.saysItBelongsTo, asAddress(connection.client.describedBy), true)
       }
       ${permissionDetail(connection.permissions, language)}
+      ${grant.workspace && fact(language.texts.workspace.legend, html`<bdi>${grant.workspace.name}</bdi>`, true)}
       ${
         connection.returnsTo.length === 0
           ? fact(texts.kind, texts.device, true)
@@ -158,6 +160,14 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       ${fact(texts.connected, dayTime(grant.createdAt, language))}
       ${fact(texts.expires, dayTime(grant.expiresAt, language))}
     </dl>
+    ${
+      connection.canChange &&
+      html`<p>
+        <a class="link" href="${view.action}?change=${grant.id}" aria-describedby="connection-${index}"
+          >${texts.change}</a
+        >
+      </p>`
+    }
   </li>`
 }
 

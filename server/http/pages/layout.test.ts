@@ -47,7 +47,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
 
   test('RFC 9700 4.2.4, CIMD 6.7: a page loads no address but the given ones', () => {
     const given =
-      /^(https:\/\/notes\.example\.com(?:\/support)?|https:\/\/mcp\.example\.com\/|\/help|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|(?:cursor|goose|lmstudio):\/\/[^"]*|vscode(?:-insiders)?:mcp\/install\?[^"]*|\/mcp|\/oauth\/(?:authorize|device)|\/account\/connections|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
+      /^(https:\/\/notes\.example\.com(?:\/support)?|https:\/\/mcp\.example\.com\/|\/help|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|(?:cursor|goose|lmstudio):\/\/[^"]*|vscode(?:-insiders)?:mcp\/install\?[^"]*|\/mcp|\/oauth\/(?:authorize|device)|\/account\/connections(?:\?change=grant-\d)?|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
     for (const [, address] of page.matchAll(/\s(?:href|src|action|srcset|poster)="([^"]*)"/g))
       expect(address).toMatch(given)
     expect(page).not.toMatch(/@import|url\(/)

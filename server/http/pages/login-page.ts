@@ -8,6 +8,7 @@ import {
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox } from './layout.ts'
 import { formErrorId, formPage, textField } from './form-page.ts'
+import { scopeBoxes, type ScopeBoxView } from './sign-in-choices.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
@@ -28,8 +29,7 @@ export interface LoginView extends SignInView {
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha | undefined
   social: readonly { id: string; label: string }[]
-  /** Scopes that the user can leave out, with what each allows. */
-  scopes: readonly { scope: string; text: string; ticked: boolean }[]
+  scopes: readonly ScopeBoxView[]
   /** The previous input, or the request's login_hint. */
   email?: string | undefined
 }
@@ -105,7 +105,7 @@ function emailForm(
   const isPasswordNext = view.password && Boolean(view.email)
   const id = view.scopes.length > 0 && html`id="${emailFormId}" `
   return html`<form ${id}method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)} ${scopeChoice(view)}${emailField(view, isPasswordNext ? describedBy : focused)}
+    ${transactionInput(view)} ${boxesOf(view)}${emailField(view, isPasswordNext ? describedBy : focused)}
     ${view.password && passwordField(texts.login.password, isPasswordNext ? focused : describedBy)}
     ${view.captcha && captchaWidget(view.captcha, { elsewhere: view.social.length > 0, texts })}
     ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
@@ -145,23 +145,8 @@ function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words
   </button>`
 }
 
-function scopeChoice({ scopes, language }: LoginView): SafeHtml | false {
-  const { scopesLegend, scopesHint } = language.texts.login
-  return (
-    scopes.length > 0 &&
-    html`<fieldset class="choices" aria-describedby="scopes-hint">
-      <legend>${scopesLegend}</legend>
-      <p class="quiet" id="scopes-hint">${scopesHint}</p>
-      ${scopes.map(
-        ({ scope, text, ticked }) =>
-          html`<label class="choice"
-            ><input type="checkbox" name="scope" value="${scope}" ${ticked && html`checked`} /><span
-              >${text}</span
-            ></label
-          >`,
-      )}
-    </fieldset>`
-  )
+function boxesOf({ scopes, language }: LoginView): SafeHtml | false {
+  return scopes.length > 0 && scopeBoxes(scopes, language)
 }
 
 /** With `sendsEmailForm` the buttons belong to that form, without its fields being required. */
@@ -173,7 +158,7 @@ function socialForm(
 ): SafeHtml {
   const form = sendsEmailForm && html`form="${emailFormId}" formnovalidate `
   return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)}${!sendsEmailForm && scopeChoice(view)}
+    ${transactionInput(view)}${!sendsEmailForm && boxesOf(view)}
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button

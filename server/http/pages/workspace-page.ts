@@ -1,5 +1,6 @@
-import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { html } from '@drawbridge/shared/html.ts'
 import { formPage } from './form-page.ts'
+import { workspaceChoice } from './sign-in-choices.ts'
 import { headingWith } from './layout.ts'
 import {
   cancelForm,
@@ -28,30 +29,9 @@ export function workspacePage(view: WorkspaceView): string {
     gate: subjectSummary(view),
     heading: headingWith(texts.heading, workspaces ? texts.note : texts.waitNote, 'workspace'),
     main: html`<form method="post" action="${view.action}" class="stack">
-        ${transactionInput(view)} ${workspaces && workspaceChoice(workspaces, view)}
+        ${transactionInput(view)} ${workspaces && workspaceChoice(workspaces, view.chosen, view.language)}
         <button class="button primary" type="submit">${workspaces ? words.confirm : texts.again}</button>
       </form>
       ${cancelForm(view)}`,
   })
-}
-
-function workspaceChoice(
-  workspaces: NonNullable<WorkspaceView['workspaces']>,
-  { chosen, language }: WorkspaceView,
-): SafeHtml {
-  return html`<fieldset class="choices">
-    <legend>${language.texts.workspace.legend}</legend>
-    ${workspaces.map(
-      ({ id, name }) =>
-        html`<label class="choice"
-          ><input
-            type="radio"
-            name="workspace"
-            value="${id}"
-            required
-            ${id === chosen ? html`checked` : ''}
-          /><bdi>${name}</bdi></label
-        >`,
-    )}
-  </fieldset>`
 }

@@ -7,6 +7,8 @@ import { errorPage } from '../../../server/http/pages/error-page.ts'
 import { finishedPage, messagePage } from '../../../server/http/pages/finished-page.ts'
 import { contentSecurityPolicy, type PageView } from '../../../server/http/pages/layout.ts'
 import { loginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
+import { changePage, type ChangeView } from '../../../server/http/pages/change-page.ts'
+import { workspacePage, type WorkspaceView } from '../../../server/http/pages/workspace-page.ts'
 import { emailCodePage, type EmailCodeView, secondFactorPage } from '../../../server/http/pages/code-page.ts'
 import type { Language } from '../../../server/texts/language.ts'
 import type { ServedPage } from './page-server.ts'
@@ -49,6 +51,32 @@ const emailCodeSample: EmailCodeView = {
   email: 'ada@example.com',
   method: 'both',
   waitSeconds: 60,
+}
+
+const scopesSample = [
+  { scope: 'notes:read', text: 'Read your notes', ticked: true },
+  {
+    scope: 'notes:write',
+    text: 'Change and delete your notes, and all that is attached to them',
+    ticked: false,
+  },
+]
+
+const manyWorkspaces = Array.from({ length: 60 }, (_, id) => ({ id: `w${id}`, name: `Workspace ${id}` }))
+
+const workspaceSample: WorkspaceView = {
+  ...loginSample,
+  workspaces: manyWorkspaces.slice(0, 3),
+  chosen: undefined,
+}
+
+const changeSample: ChangeView = {
+  ...connectionsSample,
+  connectionId: 'grant-1',
+  client: { name: 'Claude', verifiedHost: 'claude.ai' },
+  scopes: scopesSample,
+  workspaces: manyWorkspaces.slice(0, 3),
+  workspace: manyWorkspaces[1],
 }
 
 function loginPolicy({ look, captcha }: LoginView): string {
@@ -95,6 +123,24 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         subject: loopbackRequest,
         error: 'Wrong code. Enter the six digits that your authenticator app shows now.',
       },
+    }),
+    ...pagesOf(workspacePage, workspaceSample, {
+      workspace: {},
+      'workspace-many': { workspaces: manyWorkspaces, chosen: 'w7' },
+      'workspace-unbreakable': {
+        subject: loopbackRequest,
+        workspaces: [hostileName, longName, longSentence].map((name, id) => ({ id: `${id}`, name })),
+      },
+      'workspace-unavailable': { workspaces: undefined, error: texts.failures.workspaces_unavailable },
+    }),
+    ...pagesOf(changePage, changeSample, {
+      change: {},
+      'change-unbreakable': {
+        client: { name: hostileName, verifiedHost: longHost },
+        scopes: [longSentence, hostileName].map((text) => ({ scope: text.slice(0, 9), text, ticked: true })),
+        workspaces: [hostileName, longName].map((name, id) => ({ id: `${id}`, name })),
+      },
+      'change-unavailable': { workspaces: undefined },
     }),
     ...pagesOf(deviceEntryPage, deviceEntrySample, {
       'device-entry': {},
@@ -165,7 +211,8 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         email: `${'w'.repeat(64)}@${'m'.repeat(63)}.example`,
         notice: { kind: 'ended', clientName: longName },
         connections: connectionsSample.connections.map(({ grant, runsOnWeb }) => ({
-          grant,
+          grant: { ...grant, workspace: { id: 'w', name: longName } },
+          canChange: true,
           lastUse: { usedAt: grant.createdAt, address: 'w'.repeat(60), tool: longName },
           twoAddresses: { addresses: twoAddresses, at: grant.createdAt },
           runsOnWeb,
@@ -203,6 +250,12 @@ function logins(language: Language, permissions: string[]): Readonly<Record<stri
         { id: 'google', label: 'Google' },
         { id: 'azure', label: 'Microsoft' },
       ],
+    },
+    'login-scopes': { scopes: scopesSample },
+    'login-scopes-social': { password: false, scopes: scopesSample },
+    'login-scopes-every-way': { emailMethod: 'both', sso: true, scopes: scopesSample, error: longSentence },
+    'login-scopes-unbreakable': {
+      scopes: [hostileName, longSentence].map((text) => ({ scope: text.slice(0, 9), text, ticked: true })),
     },
     'login-hcaptcha': { captcha: captchaSamples.hcaptcha },
     'login-turnstile': { subject: loopbackRequest, captcha: captchaSamples.turnstile },

@@ -9,7 +9,7 @@ import {
   startDeviceAuthorization,
 } from '../../../server/core/authorization/device-authorization.ts'
 import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
-import { type SessionProvider } from '../../../server/core/session/session-provider.ts'
+import { type ProviderSession, type SessionProvider } from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
