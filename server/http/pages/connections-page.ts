@@ -163,7 +163,10 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
     ${
       connection.canChange &&
       html`<p>
-        <a class="link" href="${view.action}?change=${grant.id}" aria-describedby="connection-${index}"
+        <a
+          class="link"
+          href="${view.action}?change=${encodeURIComponent(grant.id)}"
+          aria-describedby="connection-${index}"
           >${texts.change}</a
         >
       </p>`
