@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { AssertionSigner } from '../core/gateway/assertion.ts'
 import { createWorkspaceList, type ListWorkspaces } from '../core/workspaces/workspace-list.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { KeyRing, Sealer } from '../core/seal.ts'
@@ -95,10 +96,19 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const scopes = new Map(definitions.map(({ listing, scope }) => [listing.name, scope]))
   // Only the MCP SDK can serve registrations of a module; plain tools work without it, in a fraction of the time.
   const createEndpoint = opened.register ? createSdkEndpoint : createPlainEndpoint
+  const { ring, issuer } = ports
+  const assertions = new AssertionSigner({
+    ring,
+    issuer,
+    audience: issuer,
+    type: 'drawbridge-assertion+jwt',
+    runtime,
+  })
   const contexts = createToolContexts({
     runtime,
     providerOrigin: new URL(config.providerUrl).origin,
     providerKey: config.providerKey,
+    assertions,
   })
   const { workspaces } = opened
   const endpoint = createEndpoint({
@@ -123,6 +133,7 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
     endpoint,
     scopesOfCalls: createScopesOfCalls((name) => scopes.get(name)),
     workspaces: workspaces && createWorkspaceList(async (of) => workspaces(contexts.ofUser(of))),
+    keySet: () => assertions.keySet(),
     started: starting,
     async close() {
       await endpoint.close()

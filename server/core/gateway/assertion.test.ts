@@ -125,3 +125,18 @@ it('assertion keys are published without anything secret', () => {
     expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
   }
 })
+
+it('an assertion names the workspace by its id, and is made anew when the user changes it', async () => {
+  const first = await signer.assert({ ...ada, workspace: { id: 'sales', name: 'Sales' } })
+  expect((await verify(first)).payload['workspace']).toBe('sales')
+  const second = await signer.assert({ ...ada, workspace: { id: 'legal', name: 'Legal' } })
+  expect((await verify(second)).payload['workspace']).toBe('legal')
+  expect((await verify(await signer.assert(ada))).payload).not.toHaveProperty('workspace')
+})
+
+it('an assertion for another audience is another one', async () => {
+  const own = await signer.assert(ada)
+  const other = await signer.assert(ada, 'https://api.example.com')
+  expect((await verify(own)).payload.aud).toBe(audience)
+  await expect(verify(other)).rejects.toThrow('aud')
+})

@@ -43,25 +43,27 @@ export class AssertionSigner {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
 
-  async assert(caller: SignedInCaller): Promise<string> {
+  /** `audience`: the API that checks it; by default the upstream. */
+  async assert(caller: SignedInCaller, audience: string = this.#ports.audience): Promise<string> {
     const { runtime } = this.#ports
     const key = signingKey(this.#currentKeys())
     if (!key) throw new TypeError('The key ring is empty.')
-    const name = nameOf(caller)
+    const name = nameOf(caller, audience)
     const now = runtime.now()
     const made = this.#made.get(name)
     if (made && made.kid === key.kid && now >= made.at && now - made.at < reuseSeconds) return made.jwt
-    const jwt = await this.#sign(caller, key, now)
+    const jwt = await this.#sign(caller, key, audience, now)
     this.#made.set(name, { jwt, at: now, kid: key.kid })
     return jwt
   }
 
   #sign(
-    { user, clientId, scope, grantId, credential }: SignedInCaller,
+    { user, clientId, scope, grantId, workspace, credential }: SignedInCaller,
     { kid, privateKey }: AssertionKey,
+    audience: string,
     now: number,
   ): Promise<string> {
-    const { issuer, audience, type, runtime } = this.#ports
+    const { issuer, type, runtime } = this.#ports
     const claims = {
       iss: issuer,
       aud: audience,
@@ -71,6 +73,7 @@ export class AssertionSigner {
       ...(clientId !== undefined && { client_id: clientId }),
       scope,
       ...(grantId !== undefined && { grant_id: grantId }),
+      ...(workspace && { workspace: workspace.id }),
       credential,
       iat: now,
       exp: now + lifeSeconds,
@@ -87,8 +90,11 @@ export class AssertionSigner {
   }
 }
 
-function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
-  return JSON.stringify([user, clientId, scope, grantId, credential])
+function nameOf(
+  { user, clientId, scope, grantId, workspace, credential }: SignedInCaller,
+  audience: string,
+): string {
+  return JSON.stringify([user, clientId, scope, grantId, workspace?.id, credential, audience])
 }
 
 type AssertionKey = ReturnType<typeof deriveKey>

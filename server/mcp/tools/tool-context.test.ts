@@ -1,5 +1,8 @@
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import {
+  assertionsSample,
   callerSample,
   providerKey,
   providerOrigin,
@@ -111,4 +114,63 @@ it('the context of a tool says who calls and passes on messages for the client',
     credential: 'access_token',
     token: 'provider-token',
   })
+})
+
+describe('the headers about the client', () => {
+  const factsOf = ({ headers }: Request): (string | null)[] =>
+    ['client', 'scope', 'workspace'].map((name) => headers.get(`drawbridge-${name}`))
+  const sentBy = async (
+    caller: Partial<SignedInCaller>,
+    input: string,
+    init?: RequestInit,
+  ): Promise<Request> => {
+    const seen: Request[] = []
+    const answer = async (request: Request): Promise<Response> => {
+      seen.push(request)
+      return new Response()
+    }
+    await toolContextSample(answer, { caller: { ...callerSample, ...caller } }).fetch(input, init)
+    const [request] = seen
+    if (!request) throw new Error('Nothing was sent.')
+    return request
+  }
+  const workspace = { id: 'team-7', name: 'Team\r\nSet-Cookie: x' }
+
+  it('the app learns the client, its scope and its workspace by id', async () => {
+    expect(factsOf(await sentBy({ workspace }, '/a'))).toEqual(['mcpc_1', 'mcp', 'team-7'])
+  })
+
+  it('what the caller has not is left out, and a tool cannot say otherwise', async () => {
+    const headers = { 'Drawbridge-Client': 'x', 'Drawbridge-Scope': 'admin', 'Drawbridge-Workspace': 'other' }
+    const caller = { clientId: undefined, credential: 'provider_token' } as const
+    expect(factsOf(await sentBy(caller, '/a', { headers }))).toEqual([null, 'mcp', null])
+  })
+
+  it('another origin learns nothing', async () => {
+    expect(factsOf(await sentBy({ workspace }, 'https://elsewhere.example/'))).toEqual([null, null, null])
+  })
+})
+
+it('context.assertion signs the caller with client, scope and workspace, for the named API', async () => {
+  const workspace = { id: 'team-7', name: 'Team' }
+  const answer = async (): Promise<Response> => new Response()
+  const context = toolContextSample(answer, { caller: { ...callerSample, workspace } })
+  const jwt = await context.assertion('https://api.example.com')
+  const keys = createLocalJWKSet(assertionsSample.keySet())
+  const options = {
+    audience: 'https://api.example.com',
+    currentDate: new Date((decodeJwt(jwt).iat ?? 0) * 1000),
+  }
+  const { payload, protectedHeader } = await jwtVerify(jwt, keys, options)
+  expect(protectedHeader.typ).toBe('drawbridge-assertion+jwt')
+  expect(payload).toMatchObject({ sub: 'ada', client_id: 'mcpc_1', scope: 'mcp', workspace: 'team-7' })
+  expect(decodeJwt(await context.assertion('https://other.example.com')).aud).toBe(
+    'https://other.example.com',
+  )
+})
+
+it('context.assertion refuses a caller who has not signed in', async () => {
+  const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool: undefined })
+  const context = toolContextSample(async () => new Response(), { caller })
+  await expect(context.assertion('https://api.example.com')).rejects.toThrow('not signed in')
 })

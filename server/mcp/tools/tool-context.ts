@@ -1,6 +1,7 @@
 import type { LoggingLevel } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
+import type { AssertionSigner } from '../../core/gateway/assertion.ts'
 import { type Caller, type SignedInCaller, signedIn } from '../../core/tokens/caller.ts'
 import type { WorkspaceUser } from '../../core/workspaces/workspace-list.ts'
 import type { CallerContext, PublicToolContext } from './tool-module.ts'
@@ -28,6 +29,7 @@ export interface ToolContextPorts {
   providerOrigin: string
   /** Sent as `apikey` to that origin. */
   providerKey: string | undefined
+  assertions: Pick<AssertionSigner, 'assert'>
 }
 
 const fetchTimeoutMs = 10_000
@@ -53,6 +55,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
         return signedIn(caller()).credential
       },
       providerToken: () => caller().providerToken(),
+      assertion: async (audience) => ports.assertions.assert(signedIn(caller()), audience),
       fetch: (input, init) => fetchAs(caller(), undefined, input, init ?? {}, ports),
     }),
     ofCall: (caller, channel) => ({
@@ -62,6 +65,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
       workspace: caller.workspace,
       credential: caller.credential,
       providerToken: () => caller.providerToken(),
+      assertion: async (audience) => ports.assertions.assert(signedIn(caller), audience),
       fetch: (input, init) => fetchAs(caller, channel.signal, input, init ?? {}, ports),
       get signal() {
         return channel.signal
@@ -103,10 +107,20 @@ async function fetchAs(
   if (isOwn && ports.providerKey !== undefined && !headers.has('apikey')) {
     headers.set('apikey', ports.providerKey)
   }
+  if (isOwn) nameCaller(headers, caller)
   // A redirect would forward the API key, and with some clients the token, to another server.
   const redirect = isOwn && init.redirect !== 'manual' ? 'error' : init.redirect
   const request = new Request(url, { ...init, headers, ...(redirect && { redirect }) })
   return ports.runtime.fetch(request, { signal: limited(signal, given ?? undefined) })
+}
+
+/** Tells the app's own API which client calls, and with which choice: its policies may narrow by that, and by nothing else. */
+function nameCaller(headers: Headers, { clientId, scope, workspace }: Caller): void {
+  const facts = { client: clientId, scope: scope === '' ? undefined : scope, workspace: workspace?.id }
+  for (const [name, value] of Object.entries(facts)) {
+    headers.delete(`drawbridge-${name}`)
+    if (value !== undefined) headers.set(`drawbridge-${name}`, value)
+  }
 }
 
 /**

@@ -159,9 +159,14 @@ export interface CallerContext {
   /** The user's current access token at the session provider. Never give it to the client or to a log. Throws when no key opens it. */
   providerToken(): string
   /**
+   * Signs who calls, with which client, scope and workspace, for 60 seconds: for an API of the app that checks it with the keys
+   * at `/oauth/jwks`. `audience` is the URL of that API. Rejects for a caller who has not signed in.
+   */
+  assertion(audience: string): Promise<string>
+  /**
    * `fetch` for at most ten seconds, its body included, and ended when the client cancels. Requests to the origin of the
-   * session provider, which for Supabase is the whole project, carry the user's access token and the API key; requests to
-   * anywhere else carry nothing.
+   * session provider, which for Supabase is the whole project, carry the user's access token, the API key and the headers
+   * `Drawbridge-Client`, `-Scope` and `-Workspace`; requests to anywhere else carry nothing.
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>
 }

@@ -1,3 +1,4 @@
+import { assertionsSample } from './tool-fixture.ts'
 import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -41,7 +42,12 @@ const caller: Caller = {
   providerToken: () => 'token',
   isLive: async () => true,
 }
-const contexts = createToolContexts({ runtime: systemRuntime, providerOrigin: url, providerKey: undefined })
+const contexts = createToolContexts({
+  runtime: systemRuntime,
+  providerOrigin: url,
+  providerKey: undefined,
+  assertions: assertionsSample,
+})
 const exchange = { signal: new AbortController().signal, progress() {}, log() {} }
 
 const calls: Record<string, () => Promise<unknown> | undefined> = {

@@ -1,3 +1,4 @@
+import { AssertionSigner } from '../../../../server/core/gateway/assertion.ts'
 import { IncomingCalls, type IncomingCallsPorts } from '../../../../server/core/access/call-record.ts'
 import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
@@ -11,6 +12,15 @@ import { createFakeRuntime } from '../fake-runtime.ts'
 /** Origin of the session provider of {@link toolContextSample} and {@link endpointConfigSample}, and its API key. */
 export const providerOrigin = 'https://ref.provider.example'
 export const providerKey = 'anon-key'
+
+/** Signs what tools ask for. */
+export const assertionsSample: AssertionSigner = new AssertionSigner({
+  ring: fixedKeyRing([{ kid: 'k1', key: new Uint8Array(32) }]),
+  issuer: 'https://mcp.example',
+  audience: 'https://mcp.example',
+  type: 'drawbridge-assertion+jwt',
+  runtime: createFakeRuntime(),
+})
 
 /** Ada, identified by an access token of ours. */
 export const callerSample: SignedInCaller = {
@@ -62,12 +72,12 @@ export function callsSample(
 /** Creates a tool context whose requests go to `answer`. */
 export function toolContextSample(
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Response>,
-  { caller = callerSample, channel = {} }: { caller?: SignedInCaller; channel?: Partial<ClientChannel> } = {},
+  { caller = callerSample, channel = {} }: { caller?: Caller; channel?: Partial<ClientChannel> } = {},
 ): ToolContext {
   const runtime = {
     fetch: (request: Request, { signal }: { signal?: AbortSignal } = {}) => answer(request, signal),
   }
-  const contexts = createToolContexts({ runtime, providerOrigin, providerKey })
+  const contexts = createToolContexts({ runtime, providerOrigin, providerKey, assertions: assertionsSample })
   return contexts.ofCall(caller, {
     signal: new AbortController().signal,
     progress() {},
@@ -92,7 +102,7 @@ export function endpointConfigSample(
     tools: (module.tools ?? []).map((tool: ToolDeclaration) => prepareTool(tool, report)),
     module,
     notifies: module.start !== undefined,
-    contexts: createToolContexts({ runtime, providerOrigin, providerKey }),
+    contexts: createToolContexts({ runtime, providerOrigin, providerKey, assertions: assertionsSample }),
     sealer: createSealer(ring, runtime.randomBytes),
     runtime,
     resourceMetadata: 'https://mcp.example/.well-known/oauth-protected-resource/mcp',
