@@ -206,17 +206,20 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   tool_called: audit(
     'A tool was called. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have, `unlisted` those of an upstream that has not listed its tools yet. Arguments and results are never logged.',
-    { fields: ['sub', 'client_id', 'grant_id', 'credential', 'tool', ...callFields], detail: 'outcome' },
+    {
+      fields: ['sub', 'client_id', 'grant_id', 'workspace', 'credential', 'tool', ...callFields],
+      detail: 'outcome',
+    },
   ),
   resource_read: audit(
     'A resource was read; fields as in `tool_called`. Of its URI the part before `?` and `#` is logged.',
     {
-      fields: ['sub', 'client_id', 'grant_id', 'credential', 'resource', ...callFields],
+      fields: ['sub', 'client_id', 'grant_id', 'workspace', 'credential', 'resource', ...callFields],
       detail: 'outcome',
     },
   ),
   prompt_got: audit('A prompt was fetched; fields as in `tool_called`.', {
-    fields: ['sub', 'client_id', 'grant_id', 'credential', 'prompt', ...callFields],
+    fields: ['sub', 'client_id', 'grant_id', 'workspace', 'credential', 'prompt', ...callFields],
     detail: 'outcome',
   }),
   mcp_rejected: event('debug', 'A message to /mcp was invalid.', { fields: ['err'] }),

@@ -16,6 +16,7 @@ const inputSchema = z.strictObject({
   unverified: switchParameter('the address is not verified'),
   sub: optionalText('the id at the session provider', '<sub>'),
   signsInWith: optionalText('how the account signs in, such as google', '<name>'),
+  client: optionalText('the id of the client that acts for the user', '<id>'),
   claims: optionalText('the claims, as a JSON object', '<json>'),
 })
 
@@ -61,7 +62,11 @@ export const testAccessOperation = operation({
     const user = describe(given)
     const provided = openProvider(config, runtime)
     const provider = { ...provided, capabilities: () => provided.capabilities().catch(believe) }
-    const decision = await new AccessControl({ policy: () => policy, provider }).decide(user.sub, user)
+    const decision = await new AccessControl({ policy: () => policy, provider }).decide(
+      user.sub,
+      user,
+      given.client,
+    )
     const rule = decision.rule === undefined ? undefined : rules[decision.rule - 1]
     const byAddress = policy.decide({ ...user, emailVerified: false }).rule !== decision.rule
     return {
@@ -80,6 +85,7 @@ function describe({
   unverified,
   sub = '',
   signsInWith,
+  client,
   claims,
 }: z.output<typeof inputSchema>): Person {
   return {
@@ -88,6 +94,7 @@ function describe({
     emailVerified: email !== undefined && !unverified,
     name: undefined,
     providers: signsInWith === undefined ? [] : [signsInWith],
+    clientId: client,
     claims: readClaims(claims),
   }
 }

@@ -50,11 +50,11 @@ export class AccessControl {
   }
 
   /** An address marked as verified counts only if the provider verifies addresses. Rejects with `ProviderError`. */
-  async decide(sub: string, profile: Profile): Promise<AccessDecision> {
+  async decide(sub: string, profile: Profile, clientId?: string): Promise<AccessDecision> {
     const { policy } = this
     if (!policy) return fullAccess
-    const claimed = policy.decide({ ...profile, sub })
-    const unverified = policy.decide({ ...profile, emailVerified: false, sub })
+    const claimed = policy.decide({ ...profile, sub, clientId })
+    const unverified = policy.decide({ ...profile, emailVerified: false, sub, clientId })
     if (unverified.rule === claimed.rule) return claimed
     const { confirmsEmail } = await this.#ports.provider.capabilities()
     return confirmsEmail ? claimed : unverified

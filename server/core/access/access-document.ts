@@ -32,6 +32,7 @@ const conditions = members({
   email: list(email, { what: 'addresses or patterns' }).exactOptional(),
   sub: texts.exactOptional(),
   provider: texts.exactOptional(),
+  client: texts.exactOptional(),
   claim: claims.exactOptional(),
 })
 

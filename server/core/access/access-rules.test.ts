@@ -42,6 +42,40 @@ it('an access rule applies only if all its conditions hold', () => {
   expect(outcome([allow({ claim: { groups: ['staff'], level: [6] } })])).toBe('denied by undefined')
 })
 
+it.each<[named: string, clientId: string | undefined, holds: boolean]>([
+  ['mcpc_1', 'mcpc_1', true],
+  ['mcpc_1', 'mcpc_10', false],
+  ['mcpc_1', 'MCPC_1', false],
+  ['claude.ai', 'https://claude.ai/oauth/client.json', true],
+  ['Claude.AI', 'https://claude.ai/oauth/client.json', true],
+  ['https://claude.ai/oauth/client.json', 'https://claude.ai/oauth/client.json', true],
+  ['claude.ai', 'https://claude.ai:8443/client.json', false],
+  ['claude.ai:8443', 'https://claude.ai:8443/client.json', true],
+  ['claude.ai', 'https://evil.claude.ai/client.json', false],
+  ['claude.ai', 'https://claude.ai.evil.example/client.json', false],
+  ['claude.ai', 'https://evil.example/claude.ai', false],
+  ['claude.ai', 'https://claude.ai@evil.example/', false],
+  ['claude.ai', 'claude.ai', true],
+  ['mcpc_1', undefined, false],
+])('the client condition %j holds for %j: %s', (named, clientId, holds) => {
+  const person = { ...ada, clientId }
+  expect(outcome([deny({ client: ['other', named] }), allow({})], person)).toBe(
+    holds ? 'denied by 1' : 'allowed by 2',
+  )
+  expect(outcome([allow({ client: [named] })], person)).toBe(holds ? 'allowed by 1' : 'denied by undefined')
+})
+
+it('a client is confined by a rule of its own before the rule for the others', () => {
+  const rules: AccessRule[] = [
+    { effect: 'allow', conditions: { client: ['claude.ai'] }, tools: { allow: ['read_*'] } },
+    allow({}),
+  ]
+  const decide = (clientId: string | undefined) => createAccessPolicy(rules).decide({ ...ada, clientId })
+  expect(decide('https://claude.ai/c')).toMatchObject({ rule: 1 })
+  expect(decide('mcpc_1')).toMatchObject({ rule: 2 })
+  expect(decide(undefined)).toMatchObject({ rule: 2 })
+})
+
 describe('email', () => {
   it.each<[pattern: string, address: string, holds: boolean]>([
     ['*@example.com', 'ada@example.com', true],

@@ -1,10 +1,13 @@
 import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 import { isAllowed, matchesEmail } from './glob.ts'
 
 /** A user as access rules see them. All of it is verified. */
 export interface Person extends Profile {
   sub: string
+  /** The client that acts for them; undefined with a credential of the provider. */
+  clientId?: string | undefined
 }
 
 type ClaimValue = string | number | boolean
@@ -15,6 +18,8 @@ interface AccessConditions {
   email?: readonly string[]
   sub?: readonly string[]
   provider?: readonly string[]
+  /** Client ids, or hosts of ids that are URLs of metadata documents. */
+  client?: readonly string[]
   /** Claims by name, or by a dotted path of names. An array holds when one of its members matches. */
   claim?: Readonly<Record<string, readonly ClaimValue[]>>
 }
@@ -115,7 +120,7 @@ function conditionTest(
   conditions: AccessConditions,
   effect: AccessRule['effect'],
 ): (person: Person) => boolean {
-  const { email, sub, provider, claim = {} } = conditions
+  const { email, sub, provider, client, claim = {} } = conditions
   const tests: ((person: Person) => boolean)[] = []
   if (email) {
     tests.push((person) => {
@@ -127,6 +132,7 @@ function conditionTest(
   }
   if (sub) tests.push((person) => sub.includes(person.sub))
   if (provider) tests.push(({ providers }) => providers.some((name) => provider.includes(name)))
+  if (client) tests.push(({ clientId }) => clientId !== undefined && isClient(clientId, client))
   for (const [path, values] of Object.entries(claim)) {
     tests.push(({ claims, formerClaims = {} }) =>
       [claims, ...(effect === 'deny' ? [formerClaims] : [])].some((of) =>
@@ -135,6 +141,12 @@ function conditionTest(
     )
   }
   return (person) => tests.every((test) => test(person))
+}
+
+/** A client's name proves nothing; its id does, and so does the host that serves its metadata document. */
+function isClient(clientId: string, named: readonly string[]): boolean {
+  const host = isUrl(clientId) ? new URL(clientId).host : undefined
+  return named.some((name) => name === clientId || lowerCaseAscii(name) === host)
 }
 
 /** The part after the last `@`, as mail delivery reads it: a quoted `@` or a final dot does not get around a denied domain. */

@@ -64,7 +64,13 @@ describe('the record of a call', () => {
   const start = (changes: Partial<ConstructorParameters<typeof IncomingCalls>[0]> = {}): IncomingCalls => {
     ;[now, over, events, called] = [5000, 0, [], []]
     return new IncomingCalls({
-      caller: { user: { sub: 'ada' }, clientId: 'client', grantId: 'grant', credential: 'access_token' },
+      caller: {
+        user: { sub: 'ada' },
+        clientId: 'client',
+        grantId: 'grant',
+        workspace: { id: 'sales' },
+        credential: 'access_token',
+      },
       revision: '2025-11-25',
       requestBytes: 100,
       report: (event, fields) => void events.push([event, fields]),
@@ -87,6 +93,7 @@ describe('the record of a call', () => {
           sub: 'ada',
           client_id: 'client',
           grant_id: 'grant',
+          workspace: 'sales',
           credential: 'access_token',
           tool: 'a',
           revision: '2025-11-25',
@@ -141,7 +148,13 @@ describe('the record of a call', () => {
   })
 
   it('a call record is made without a user and without a listener, too', () => {
-    const nobody = { user: undefined, clientId: undefined, grantId: undefined, credential: 'none' }
+    const nobody = {
+      user: undefined,
+      clientId: undefined,
+      grantId: undefined,
+      workspace: undefined,
+      credential: 'none',
+    }
     const calls = start({ caller: nobody, called: undefined as never, over: undefined as never })
     calls.begin(tool('a'))(ok)
     calls.over()

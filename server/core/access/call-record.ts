@@ -66,6 +66,7 @@ export interface IncomingCallsPorts {
     user: { sub: string } | undefined
     clientId: string | undefined
     grantId: string | undefined
+    workspace: { id: string } | undefined
     credential: string
   }
   revision: string | undefined
@@ -115,6 +116,7 @@ export class IncomingCalls {
       sub: caller.user?.sub,
       client_id: caller.clientId,
       grant_id: caller.grantId,
+      workspace: caller.workspace?.id,
       credential: caller.credential,
       [field]: name.slice(0, maxNameLength),
       ...(isKnown === false && { unknown: true }),

@@ -33,13 +33,13 @@ export class GrantAccess {
   }
 
   /** Decides once for each version of the session, probe and policy. Rejects with `ProviderError`. */
-  async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
+  async decide({ user, clientId }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { access } = this.#ports
     const { policy } = access
     if (!policy) return fullAccess
     const known = this.#knownOf(session)
     if (known.decided?.policy !== policy)
-      known.decided = { policy, decision: await access.decide(user.sub, known.profile) }
+      known.decided = { policy, decision: await access.decide(user.sub, known.profile, clientId) }
     return known.decided.decision
   }
 

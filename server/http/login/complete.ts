@@ -69,7 +69,7 @@ async function complete(
   if (subject.kind === 'account') return openAccount(visit, signIn)
   const { session, identity } = signIn
   const access = await keepOrSignOut(session, ports.signIn.provider, () =>
-    decideAccess(signIn, ports.access, context),
+    decideAccess(signIn, subject.client.id, ports.access, context),
   )
   if (access?.kind !== 'allowed') {
     await endUnusedSession(session, ports.signIn)
@@ -96,11 +96,12 @@ async function complete(
 /** Applies the access rules. Returns undefined when the provider could not be asked. */
 async function decideAccess(
   { identity }: SignIn,
+  clientId: string,
   access: AccessControl,
   context: RequestContext,
 ): Promise<AccessDecision | undefined> {
   try {
-    return await access.decide(identity.sub, access.profileOf({ kind: 'identity', identity }))
+    return await access.decide(identity.sub, access.profileOf({ kind: 'identity', identity }), clientId)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })
