@@ -42,6 +42,8 @@ export function createWorkspaceList(read: ReadWorkspaces): ListWorkspaces {
  * Checks an array of `{ id, name }`. An id is 1 to 200 printable ASCII characters without blanks, since it becomes a header and a
  * variable; a whole number is taken as its digits. A name is shown only, shortened to 200 characters. Of two with one id the first
  * counts. Throws `TypeError` for anything else.
+ *
+ * @internal
  */
 export function workspacesIn(given: unknown): Workspace[] {
   if (!Array.isArray(given)) {
