@@ -280,20 +280,37 @@ describe('answers', () => {
       },
     )
 
-    it('an error without an id on the GET stream ends no request', async () => {
-      await open()
-      await until(() => server.streams.size === 1)
-      let held: Received | undefined
-      answerCalls((request) => {
-        held = request
-        for (const stream of server.streams)
-          stream.write('data: {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}\n\n')
-      })
-      const called = exchange(transport, call(1))
-      await until(() => harness.notes.some((note) => note.includes('an invalid message')))
-      held?.json(200, { jsonrpc: '2.0', id: 1, result: {} })
-      expect(await called).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
-    })
+    it.each<[what: string, finish: (call: Received | undefined) => void, answer: object]>([
+      [
+        'a response of its POST',
+        (call) => call?.json(200, { jsonrpc: '2.0', id: 1, result: {} }),
+        { result: {} },
+      ],
+      [
+        'only 202',
+        (call) => void call?.response.writeHead(202).end(),
+        { error: { code: -32_000, message: 'No.' } },
+      ],
+    ])(
+      'an error without an id on the GET stream answers a request only if its POST does not: with %s',
+      async (_what, finish, answer) => {
+        await open()
+        await until(() => server.streams.size === 1)
+        let held: Received | undefined
+        answerCalls((request) => {
+          held = request
+          for (const stream of server.streams) {
+            stream.write('data: {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}\n\n')
+            // Behind the error, so that it has been read.
+            stream.write('data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n')
+          }
+        })
+        const called = exchange(transport, call(1))
+        await until(() => harness.unsolicited.length === 1)
+        finish(held)
+        expect(await called).toEqual([{ jsonrpc: '2.0', id: 1, ...answer }])
+      },
+    )
 
     it('a response on the GET stream is waited for until the caller cancels', async () => {
       await open()

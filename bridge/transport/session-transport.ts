@@ -115,8 +115,8 @@ export class SessionTransport implements StreamingTransport {
       open: (lastEventId, signal) =>
         this.#http.get(used.headers, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
       message: async (message) => {
+        if (await this.#pending.take(message)) return
         const { envelope } = message
-        if (envelope.kind === 'response' && (await this.#pending.take(message))) return
         if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
         else await this.#ports.unsolicited(message)
       },
@@ -134,9 +134,12 @@ export class SessionTransport implements StreamingTransport {
     const { envelope } = message
     const recording = this.#state.recording(message, options)
     if (envelope.kind !== 'request') return this.#postInSession(message, recording)
-    const { answered, forget } = this.#pending.expect(envelope.id, recording.deliver)
+    const { answered, postOver, forget } = this.#pending.expect(envelope.id, recording.deliver, true)
     try {
-      const elsewhere: Elsewhere = () => (this.#stream?.mayAnswer === true ? answered : undefined)
+      const elsewhere: Elsewhere = () => {
+        postOver()
+        return this.#stream?.mayAnswer === true ? answered : undefined
+      }
       await this.#postInSession(message, recording, elsewhere)
     } finally {
       forget()

@@ -135,6 +135,10 @@ function uriIn(request: WireMessage): unknown {
 }
 
 interface Waiting {
+  /** The POST may still bring the response, so an error without an id may be about something else. */
+  hasPost: boolean
+  /** That error: the response, if the POST ends without one. */
+  unnamed?: WireMessage
   deliver(answer: WireMessage): void | Promise<void>
   resolve(): void
   reject(error: unknown): void
@@ -144,17 +148,29 @@ interface Waiting {
 export class PendingResponses {
   readonly #waiting = new Map<JsonRpcId, Waiting>()
 
-  /** `answered` resolves when the response to this request has been delivered, and may be left to reject unhandled. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver']): { answered: Promise<void>; forget(): void } {
+  /**
+   * `answered` resolves when the response to this request has been delivered, and may be left to reject unhandled. With `hasPost` call
+   * `postOver` when the POST has ended without it.
+   */
+  expect(
+    id: JsonRpcId,
+    deliver: Waiting['deliver'],
+    hasPost = false,
+  ): { answered: Promise<void>; postOver(): void; forget(): void } {
     let waiting: Waiting | undefined
     const answered = new Promise<void>((resolve, reject) => {
-      waiting = { deliver, resolve, reject }
+      waiting = { hasPost, deliver, resolve, reject }
       this.#waiting.set(id, waiting)
     })
     answered.catch(() => {})
     // The same call may be waiting again, on another connection.
     const forget = (): void => void (this.#waiting.get(id) === waiting && this.#waiting.delete(id))
-    return { answered, forget }
+    const postOver = (): void => {
+      if (!waiting) return
+      waiting.hasPost = false
+      if (waiting.unnamed) void this.take(waiting.unnamed)
+    }
+    return { answered, postOver, forget }
   }
 
   /** Delivers a response, or an error without an id if only one request waits. Returns whether it was for a request. */
@@ -165,6 +181,10 @@ export class PendingResponses {
     const { envelope } = response
     const waiting = envelope.kind === 'response' ? this.#waiting.get(envelope.id) : undefined
     if (envelope.kind !== 'response' || waiting === undefined) return false
+    if (kind === 'invalid' && waiting.hasPost) {
+      waiting.unnamed = response
+      return true
+    }
     this.#waiting.delete(envelope.id)
     const delivering = async (): Promise<void> => waiting.deliver(response)
     await delivering().then(waiting.resolve, waiting.reject)
