@@ -35,7 +35,7 @@ export async function proveClient(
   const { privateKey } = config
   if (privateKey === undefined) {
     const text = 'The client authenticates with a private key, and none is configured.'
-    throw new OAuthFailure('client_refused', text, { issuer })
+    throw new OAuthFailure('client_refused', text, { issuer, nextStep: 'Name its file with --private-key.' })
   }
   return {
     headers: {},

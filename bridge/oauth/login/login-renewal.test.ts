@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
+import { createTestHttp, oauthConfig } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
+import { refreshTokens } from '../tokens/token-request.ts'
 import type { LoginPorts } from './login.ts'
 import { LoginRenewal, RefreshPace } from './login-renewal.ts'
 
@@ -55,6 +57,30 @@ describe('a renewal that the server cannot do now', () => {
     await renewal.renewEarly(credential)
     expect(requests).toBe(2)
   })
+})
+
+it('a renewal without the private key that its client needs fails at once and each time, naming the flag', async () => {
+  const context = {
+    config: oauthConfig('http://issuer.example/mcp'),
+    http: createTestHttp(),
+    runtime: systemRuntime,
+    signal: AbortSignal.timeout(20_000),
+  }
+  let tries = 0
+  const renewal = renewalBy((used) => {
+    tries += 1
+    const client = { ...used.client, tokenEndpointAuthMethod: 'private_key_jwt' } as const
+    return refreshTokens({ ...used, client }, context)
+  })
+  for (const _try of [1, 2]) {
+    await expect(renewal.renew(credential, 'ended')).rejects.toMatchObject({
+      fault: 'client_refused',
+      message: 'The client authenticates with a private key, and none is configured.',
+      nextStep: 'Name its file with --private-key.',
+    })
+    expect(tries).toBe(1)
+    renewal.pace.failed(60)
+  }
 })
 
 describe('the pace of renewals', () => {

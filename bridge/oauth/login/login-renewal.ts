@@ -37,7 +37,8 @@ export class LoginRenewal {
 
   /**
    * Renews expired tokens. Resolves with better ones, with the unchanged login when the user has to sign in, or with
-   * undefined when it is gone. Rejects with {@link OAuthFailure} `unavailable`, or with `CredentialError`.
+   * undefined when it is gone. Rejects with {@link OAuthFailure}: `unavailable`, or at once `client_refused` when the settings lack
+   * what authenticates the client; or with `CredentialError`.
    */
   async renew(credential: Credential, need: 'ended' | 'refused'): Promise<Credential | undefined> {
     const giveUpAt = performance.now() + patienceMs
@@ -45,7 +46,8 @@ export class LoginRenewal {
       if (this.#flight === undefined) await this.pause(credential.issuer)
       const outcome = await this.#fly(credential, need)
       if (outcome.kind !== 'unavailable') return outcome.credential
-      if (performance.now() > giveUpAt) throw this.#unavailable(credential.issuer)
+      const isLasting = outcome.cause instanceof OAuthFailure
+      if (isLasting || performance.now() > giveUpAt) throw this.#unavailable(credential.issuer)
     }
   }
 
@@ -106,6 +108,7 @@ export class LoginRenewal {
 
   #unavailable(issuer: string | undefined): OAuthFailure {
     const cause = this.#lastCause
+    if (cause instanceof OAuthFailure) return cause
     const pauseMs = this.pace.pauseMs()
     const reason = cause instanceof Error ? `: ${cause.message.replace(/\.$/, '')}` : ''
     return new OAuthFailure('unavailable', `The token has expired and cannot be renewed now${reason}.`, {

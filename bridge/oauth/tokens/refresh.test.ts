@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
+import { OAuthFailure } from '../login-port.ts'
 import { refreshUnderLock, type RefreshOutcome, type RefreshTurn } from './refresh.ts'
 import type { TokenAnswer } from './token-response.ts'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
@@ -274,6 +275,14 @@ describe('the stored result of a renewal', () => {
       cause: { message: 'something unexpected happened' },
     })
     expect(stored?.pendingRefresh).toBeDefined()
+  })
+
+  it('a refresh that the settings do not allow counts as not sent, and keeps its reason', async () => {
+    const lacking = new OAuthFailure('client_refused', 'No private key is configured.')
+    const outcome = await refresh(used, { refresh: () => Promise.reject(lacking) })
+    expect(outcome).toMatchObject({ kind: 'unavailable', cause: lacking })
+    expect(stored?.pendingRefresh).toBeUndefined()
+    expect(stored?.tokens).toEqual(used.tokens)
   })
 
   it('storing is tried three times, and the renewal goes on without it', async () => {

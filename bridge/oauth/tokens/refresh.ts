@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
+import { OAuthFailure } from '../login-port.ts'
 import { hasEnded } from './stored-tokens.ts'
 import type { TokenAnswer } from './token-response.ts'
 
@@ -89,9 +90,11 @@ async function ask(pending: Credential, turn: RefreshTurn): Promise<TokenAnswer>
   try {
     return await turn.refresh(pending, AbortSignal.timeout(requestMs))
   } catch (error) {
-    // The thrown value may quote anything.
-    const cause = new Error('something unexpected happened', { cause: error })
-    return { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: true }
+    // The settings lack what authenticates the client, so nothing was sent.
+    const isUnsent = error instanceof OAuthFailure
+    // Any other value may quote anything.
+    const cause = isUnsent ? error : new Error('something unexpected happened', { cause: error })
+    return { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: !isUnsent }
   }
 }
 
