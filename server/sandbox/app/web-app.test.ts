@@ -430,7 +430,15 @@ describe('the mail page', () => {
     await provider.call('POST', '/otp', { email, create_user: false })
     provider.runtime.advance(60)
     await provider.call('POST', '/otp', { email, create_user: false, code_challenge: 'x'.repeat(43) })
-    const mails = (await (await show('application/json')).json()) as Record<string, string>[]
+    const answer = await show('application/json')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const mails = (await answer.json()) as Record<string, string>[]
+    // The token of a link and the id of its account are for the provider alone.
+    const shown = ['to', 'subject', 'code', 'sentAt']
+    expect(mails.map((mail) => Object.keys(mail))).toEqual([
+      ['to', 'subject', 'code', 'link', 'sentAt'],
+      shown,
+    ])
     expect(mails.map(({ to, code, link }) => [to, /^\d{6}$/.test(code ?? ''), link !== undefined])).toEqual([
       [email, true, true],
       [email, true, false],
