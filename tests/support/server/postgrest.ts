@@ -33,8 +33,8 @@ const name = /^[a-z_][a-z0-9_]*$/
 
 /**
  * Starts a stand-in for PostgREST: a small part of its query language over real tables. Each request is a transaction
- * with the role of its token, and the token's claims in `request.jwt.claims`, so that the policies of the database
- * decide.
+ * with the role of its token, the token's claims in `request.jwt.claims` and the headers in `request.headers`, so that
+ * the policies of the database decide.
  */
 export async function startPostgrest(config: PostgrestConfig): Promise<Postgrest> {
   const pool = new Pool({ connectionString: config.databaseUrl, max: 5 })
@@ -64,7 +64,7 @@ export async function startPostgrest(config: PostgrestConfig): Promise<Postgrest
       if (!statement) return refuse(400, 'This stand-in does not know such a query')
       const client = await pool.connect()
       try {
-        return Response.json(await runAs(client, claims, statement), {
+        return Response.json(await runAs(client, { claims, headers: headersOf(request) }, statement), {
           status: request.method === 'POST' ? 201 : 200,
         })
       } catch (error) {
@@ -85,16 +85,30 @@ interface Statement {
   values: unknown[]
 }
 
+/** What the transaction of a request knows about it. */
+interface RequestSettings {
+  claims: Record<string, unknown>
+  headers: Record<string, string>
+}
+
+/** Returns the headers as PostgREST passes them on: names in lower case, cookies apart. */
+function headersOf(request: Request): Record<string, string> {
+  return Object.fromEntries([...request.headers].filter(([header]) => header !== 'cookie'))
+}
+
 async function runAs(
   client: PoolClient,
-  claims: Record<string, unknown>,
+  { claims, headers }: RequestSettings,
   { sql, values }: Statement,
 ): Promise<unknown[]> {
   await client.query('begin')
   try {
     // One of two checked names: the statement takes no parameters.
     await client.query(`set local role ${String(claims['role'])}`)
-    await client.query(`select set_config('request.jwt.claims', $1, true)`, [JSON.stringify(claims)])
+    await client.query(
+      `select set_config('request.jwt.claims', $1, true), set_config('request.headers', $2, true)`,
+      [JSON.stringify(claims), JSON.stringify(headers)],
+    )
     const { rows } = await client.query<Record<string, unknown>>(sql, values)
     await client.query('commit')
     return rows
