@@ -71,6 +71,13 @@ describe('the README', () => {
     }
   })
 
+  it.each(documents)('%s links only to headings that exist', (name) => {
+    for (const [, target = '', anchor = ''] of read(name).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)) {
+      const page = target === '' ? name : join(dirname(name), target)
+      expect(anchorsOf(page), `${page}#${anchor}`).toContain(anchor)
+    }
+  })
+
   it('the curl line of the README lists the tools', async () => {
     const { access_token: token } = await (
       await registerPlainClient(server)
@@ -122,6 +129,17 @@ describe('the README', () => {
     }
   })
 })
+
+/** Anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): string[] {
+  return [...read(page).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[(.+?)\]\(.+?\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 function readManifest(workspace: string): { devDependencies: Record<string, string> } {
   return JSON.parse(read(`${workspace}/package.json`)) as {
