@@ -16,7 +16,7 @@ import { AuthError } from '../provider/auth-error.ts'
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000
 
-type Visitor = Awaited<ReturnType<typeof sessionOf>>
+type Visitor = Awaited<ReturnType<typeof sessionOf>> & { accessToken: string }
 
 /** Sessions in the app's cookie, in exactly the layout of the vendor's server-side library. */
 export class BrowserSessions {
@@ -38,8 +38,8 @@ export class BrowserSessions {
     if (reading.kind === 'absent') return undefined
     try {
       if (reading.kind === 'session') {
-        const token = reading.expired ? await this.#refresh(c) : reading.accessToken
-        return await sessionOf(this.#services, token)
+        const accessToken = reading.expired ? await this.#refresh(c) : reading.accessToken
+        return { ...(await sessionOf(this.#services, accessToken)), accessToken }
       }
     } catch (error) {
       if (!(error instanceof AuthError)) throw error

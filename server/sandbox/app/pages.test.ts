@@ -57,7 +57,7 @@ it('the notes page announces its MCP server to programs, and links to the steps 
   )
   expect(landingPage(english, {})).not.toContain('mcp-server')
   expect(page).toContain('href="http://localhost:8787/mcp">Steps for each assistant</a>')
-  expect(page).toContain('href="http://localhost:8787/account/connections">See or end your connections</a>')
+  expect(page).toContain('href="/connections">Connected assistants</a>')
 })
 
 it('a note is shown with its time, and its button says which note it deletes', () => {

@@ -83,9 +83,7 @@ export function notesPage(
         </p>
         <p class="ask">${texts.connect}</p>
         <p class="ask"><a class="link alone" href="${mcpUrl}">${texts.assistants}</a></p>
-        <p class="ask">
-          <a class="link alone" href="${baseUrl}/account/connections">${texts.connections}</a>
-        </p>
+        <p class="ask"><a class="link alone" href="/connections">${view.texts.connections.title}</a></p>
       </div>`,
     main: html`<form class="stack" method="post" action="/notes">
         <div class="field">

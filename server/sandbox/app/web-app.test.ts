@@ -295,7 +295,16 @@ describe('a form', () => {
   it('the demo app refuses forms of another origin', async () => {
     const { browser } = await signedUp()
     const headers = { origin: 'http://localhost:9999', 'sec-fetch-site': 'same-site' }
-    for (const path of ['/notes', '/notes/delete', '/sign-out', '/sign-in', '/sign-up', '/sign-in/google']) {
+    const paths = [
+      '/notes',
+      '/notes/delete',
+      '/connections',
+      '/sign-out',
+      '/sign-in',
+      '/sign-up',
+      '/sign-in/google',
+    ]
+    for (const path of paths) {
       const page = await browser.post(path, { text: 'forged', ...ADA }, headers)
       expect([path, page.status]).toEqual([path, 403])
     }

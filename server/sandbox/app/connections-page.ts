@@ -1,0 +1,87 @@
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { aloneLink, fact, headingWith, noteBox } from '../../http/pages/layout.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { appPage, type DemoView } from './page.ts'
+
+/** One connection, as the API of Drawbridge describes it: the part that the page shows. */
+export interface Connection {
+  id: string
+  client: { name: string | null }
+  /** Separated by blanks. */
+  scope: string
+  workspace: { name: string } | null
+  /** ISO 8601, as is `last_used_at`. */
+  created_at: string
+  last_used_at: string | null
+  last_tool: string | null
+}
+
+/** What every assistant may: it is no choice. */
+const fixedScope = 'mcp'
+
+/** Renders the assistants that can use the account, each with a form that takes scopes back or disconnects it. */
+export function connectionsPage(
+  view: DemoView,
+  { connections, notice = '' }: { connections: readonly Connection[]; notice?: string | undefined },
+): string {
+  const { connections: texts, notes } = view.texts
+  const done = notice === 'saved' || notice === 'ended' ? texts[notice] : undefined
+  return appPage(view, {
+    title: texts.title,
+    about: texts.about,
+    error: notice === 'failed' ? texts.failed : undefined,
+    main: html`${done !== undefined && html`<div role="status">${noteBox(done)}</div>`}
+    ${
+      connections.length === 0
+        ? headingWith(texts.none, texts.noneNote)
+        : html`<ul class="connections">
+            ${connections.map((connection) => connectionItem(view, connection))}
+          </ul>`
+    }
+    ${aloneLink('/notes', notes.title)}`,
+  })
+}
+
+function connectionItem(view: DemoView, connection: Connection): SafeHtml {
+  const { connections: texts } = view.texts
+  const { id, client, workspace, created_at: createdAt } = connection
+  const heading = `client-${id}`
+  const boxes = connection.scope.split(' ').filter((scope) => scope !== fixedScope)
+  return html`<li class="connection">
+    <h3 id="${heading}"><bdi>${client.name ?? texts.unnamed}</bdi></h3>
+    <dl class="details">
+      ${workspace && fact(texts.workspace, html`<bdi>${workspace.name}</bdi>`, true)}
+      ${fact(texts.lastUsed, lastUseText(view, connection))}
+      ${fact(texts.connected, timeAgo(view, createdAt))}
+    </dl>
+    <form class="stack later" method="post" action="/connections">
+      <input type="hidden" name="id" value="${id}" />
+      <input type="hidden" name="scope" value="${fixedScope}" />
+      ${
+        boxes.length > 0 &&
+        html`<fieldset class="choices">
+            <legend>${texts.scopes}</legend>
+            ${boxes.map(
+              (scope) =>
+                html`<label class="choice"
+                  ><input type="checkbox" name="scope" value="${scope}" checked /><span>${scope}</span></label
+                >`,
+            )}
+          </fieldset>
+          <button class="button primary" aria-describedby="${heading}">${texts.save}</button>`
+      }
+      <button class="button end" name="action" value="end" aria-describedby="${heading}">${texts.end}</button>
+    </form>
+  </li>`
+}
+
+function lastUseText(view: DemoView, { last_used_at: at, last_tool: tool }: Connection): SafeHtml | string {
+  const { never, usedWith } = view.texts.connections
+  if (at === null) return never
+  const when = timeAgo(view, at)
+  return tool === null ? when : fillHtml(usedWith, { when, tool })
+}
+
+function timeAgo({ language, now }: DemoView, at: string): SafeHtml {
+  return html`<time datetime="${at}">${language.ago(Date.parse(at) / 1000, now)}</time>`
+}
