@@ -14,6 +14,29 @@ import { createSandbox, type Sandbox } from '../sandbox.ts'
 
 const chromium = findChromium()
 
+const longWord = 'W'.repeat(200)
+const created_at = new Date().toISOString()
+const connections = [
+  {
+    id: 'one',
+    client: { name: 'Quill' },
+    scope: 'mcp notes:read notes:write',
+    workspace: null,
+    created_at,
+    last_used_at: null,
+    last_tool: null,
+  },
+  {
+    id: 'two',
+    client: { name: longWord },
+    scope: `mcp ${longWord}`,
+    workspace: { name: longWord },
+    created_at,
+    last_used_at: created_at,
+    last_tool: longWord,
+  },
+]
+
 describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
   let site = ''
   let server: ServerType
@@ -31,7 +54,11 @@ describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
       tokenTtlSeconds: 3600,
       database: ':memory:',
     }
-    sandbox = createSandbox(config, createFakeRuntime())
+    const runtime = createFakeRuntime()
+    // Drawbridge, as far as the app sees it.
+    const fetchConnections = async (request: Request): Promise<Response> =>
+      request.method === 'GET' ? Response.json({ connections }) : new Response('{}')
+    sandbox = createSandbox(config, { ...runtime, fetch: fetchConnections })
     server = serve({ hostname: '127.0.0.1', port, fetch: (request) => sandbox.fetch(request) })
     await once(server, 'listening')
   })
@@ -102,6 +129,12 @@ describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
     await page.type('#text', `a long word: ${'w'.repeat(200)}`)
     await submit(page, 'form[action="/notes"] button')
     await inspect(page)
+    await page.goto(`${site}/connections`)
+    await inspect(page)
+    await submit(page, 'button[value=end]')
+    await inspect(page)
+    await page.goto(`${site}/connections?notice=failed`)
+    await inspect(page)
     await page.goto(`${site}/nowhere`)
     await inspect(page)
     await page.goto(`${site}/notes`)
@@ -140,6 +173,25 @@ describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
     await pressEnter()
     expect(await page.evaluate('document.querySelector(".connection p").textContent')).toBe('typed by hand')
     await pressUntil('Copy')
+    await close()
+  })
+
+  it('Enter in a box of the connected assistants saves, and never disconnects', async () => {
+    const { page, close } = await openPage()
+    await page.goto(`${site}/sign-up`)
+    await page.type('#email', 'boxes@example.com')
+    await page.type('#password', 'correct horse')
+    await submit(page, 'form[action="/sign-up"] button')
+    await page.goto(`${site}/connections`)
+    await page.focus('input[value="notes:write"]')
+    await page.keyboard.press('Space')
+    const [posted] = await Promise.all([
+      page.waitForRequest((request) => request.method() === 'POST'),
+      page.waitForNavigation(),
+      page.keyboard.press('Enter'),
+    ])
+    expect(posted.postData()).toBe('id=one&scope=mcp&scope=notes%3Aread')
+    expect(page.url()).toBe(`${site}/connections?notice=saved`)
     await close()
   })
 

@@ -1,5 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { aloneLink, fact, headingWith, noteBox } from '../../http/pages/layout.ts'
+import { checkGlyph } from '../../http/pages/drawings.ts'
+import { aloneLink, fact, headingWith } from '../../http/pages/layout.ts'
 import { fillHtml } from '../../texts/text.ts'
 import { appPage, type DemoView } from './page.ts'
 
@@ -30,13 +31,14 @@ export function connectionsPage(
     title: texts.title,
     about: texts.about,
     error: notice === 'failed' ? texts.failed : undefined,
-    main: html`${done !== undefined && html`<div role="status">${noteBox(done)}</div>`}
+    main: html`${done !== undefined && html`<p class="done" role="status">${checkGlyph} <span>${done}</span></p>`}
     ${
       connections.length === 0
         ? headingWith(texts.none, texts.noneNote)
-        : html`<ul class="connections">
-            ${connections.map((connection) => connectionItem(view, connection))}
-          </ul>`
+        : html`${headingWith(texts.allowed, texts.allowedNote)}
+            <ul class="connections">
+              ${connections.map((connection) => connectionItem(view, connection))}
+            </ul>`
     }
     ${aloneLink('/notes', notes.title)}`,
   })
