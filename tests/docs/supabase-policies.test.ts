@@ -290,25 +290,61 @@ describe('the policies of docs/supabase.md', () => {
     expect(texts(await sendDirectly(all, headers))).toEqual(['sales 1', 'sales 2'])
   })
 
-  it('a pooled connection that served a client before is not narrowed, and does not fail, without headers', async () => {
-    const client = new Client({ connectionString: database })
-    await client.connect()
-    const claims = JSON.stringify({ sub: auth.admin.findUser(person.email)?.id, role: 'authenticated' })
-    const count = async (headers?: object): Promise<unknown> => {
+  describe('in transactions of one connection, as PostgREST makes them', () => {
+    let client: Client
+    beforeEach(async () => {
+      client = new Client({ connectionString: database })
+      await client.connect()
+      return () => client.end()
+    })
+
+    async function run(sql: string, headers?: Record<string, string>): Promise<Record<string, unknown>[]> {
+      const claims = JSON.stringify({
+        sub: auth.admin.findUser(person.email)?.id,
+        role: 'authenticated',
+      })
       await client.query('begin')
-      await client.query('set local role authenticated')
-      await client.query(`select set_config('request.jwt.claims', $1, true)`, [claims])
-      if (headers)
-        await client.query(`select set_config('request.headers', $1, true)`, [JSON.stringify(headers)])
-      const { rows: found } = await client.query('select text from public.documents')
-      await client.query('commit')
-      return found.length
+      try {
+        await client.query('set local role authenticated')
+        await client.query(`select set_config('request.jwt.claims', $1, true)`, [claims])
+        if (headers)
+          await client.query(`select set_config('request.headers', $1, true)`, [JSON.stringify(headers)])
+        const { rows: found } = await client.query<Record<string, unknown>>(sql)
+        await client.query('commit')
+        return found
+      } catch (error) {
+        await client.query('rollback')
+        throw error
+      }
     }
-    try {
-      expect(await count({ 'drawbridge-client': 'c', 'drawbridge-workspace': workspaces.sales })).toBe(2)
-      expect(await count()).toBe(4)
-    } finally {
-      await client.end()
-    }
+
+    const count = 'select text from public.documents'
+    const inSales = (): Record<string, string> => ({
+      'drawbridge-client': 'c',
+      'drawbridge-scope': 'mcp documents:write',
+      'drawbridge-workspace': workspaces.sales,
+    })
+
+    it('a pooled connection that served a client before is not narrowed, and does not fail, without headers', async () => {
+      expect(await run(count, inSales())).toHaveLength(2)
+      expect(await run(count)).toHaveLength(4)
+    })
+
+    it('a client writes in its workspace alone with statements that read nothing back', async () => {
+      const insert = (into: string): string => `insert into public.documents (workspace_id, text)
+        values ('${into}', 'new')`
+      await run(insert(workspaces.sales), inSales())
+      await expect(run(insert(workspaces.legal), inSales())).rejects.toThrow(/row-level security/)
+      await run(`update public.documents set text = 'changed'`, inSales())
+      const readOnly = { ...inSales(), 'drawbridge-scope': 'mcp' }
+      await run(`update public.documents set text = 'changed again'`, readOnly)
+      await run('delete from public.documents', readOnly)
+      const left = await rows('select distinct text from public.documents order by text')
+      expect(left).toMatchObject(
+        ['changed', 'foreign 1', 'foreign 2', 'legal 1', 'legal 2'].map((text) => ({ text })),
+      )
+      await run('delete from public.documents', inSales())
+      expect(await rows(count)).toHaveLength(4)
+    })
   })
 })

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { JWTPayload } from 'jose'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPerson, type Person } from '../e2e/person.ts'
+import { callTool, postMcp, registerPlainClient, type Tokens } from '../e2e/plain-client.ts'
+import { type ServerProcess, startServer } from '../e2e/server-process.ts'
+import type { Visit } from '../support/server/browser.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { blocksOf, root } from './command-block.ts'
+
+/** Inside the repository: the programs import packages of its development dependencies. */
+const folder = mkdtempSync(join(root, 'node_modules', '.cache-choices-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+function blockOf(page: string, text: string): string {
+  const block = blocksOf(page).find((each) => each.text.includes(text))
+  if (!block) throw new Error(`${page} has no block with ${text}.`)
+  return block.text
+}
+
+function save(name: string, source: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, source)
+  return path
+}
+
+/** Signs in and leaves every box as it is, or ticks those of `scope`; chooses a workspace. */
+async function connect(
+  server: ServerProcess,
+  person: Person,
+  { scope, workspace }: { scope?: string[]; workspace: string },
+): Promise<{ tokens: Tokens; login: Visit; choice: Visit }> {
+  const client = await registerPlainClient(server)
+  client.authorizationUrl.searchParams.set('scope', 'mcp notes:write')
+  const { browser, email, password } = person
+  const login = await browser.visit(client.authorizationUrl)
+  const choice = await browser.submit(login, 'password', { email, password, ...(scope && { scope }) })
+  const tokens = await client.connect({
+    allow: async () => (await browser.submit(choice, 'workspace', { workspace })).url,
+  })
+  return { tokens, login, choice }
+}
+
+describe('the example of docs/choices.md', () => {
+  let server: ServerProcess
+  beforeAll(async () => {
+    const tools = save('my-tools.mjs', blockOf('docs/choices.md', 'where_am_i'))
+    server = await startServer({ TOOLS: tools, SIGN_IN_LIMIT: '1000' })
+  })
+  afterAll(() => server?.close())
+
+  const where = (token: string): Promise<string> => callTool(server, token, 'where_am_i', {})
+
+  it('the example of docs/choices.md asks what the page says, and its tools see the choice', async () => {
+    const person = await createPerson(server)
+    const { tokens, login, choice } = await connect(server, person, { workspace: 'legal' })
+    expect(login.html).toContain('Add and delete notes')
+    expect(choice.html).toMatch(/Sales.*Legal/s)
+    expect(tokens.scope).toBe('mcp notes:write')
+    expect(await where(tokens.access_token)).toBe('Workspace: Legal. Scopes: mcp notes:write.')
+    expect(await callTool(server, tokens.access_token, 'add_note', { text: 'a' })).toBe('Added to Legal: a')
+  })
+
+  it('the example of docs/choices.md answers otherwise after a change on the connections page, with the same token', async () => {
+    const person = await createPerson(server)
+    const { tokens } = await connect(server, person, { workspace: 'sales' })
+    const { browser, email, password } = person
+    const signIn = await browser.visit(`${server.baseUrl}/account/connections`)
+    const connections = await browser.submit(signIn, 'password', { email, password })
+    const [link = '', href = ''] =
+      /<a[^>]* href="([^"]+)"[^>]*>\s*Change what it may do\s*<\/a\s*>/.exec(connections.html) ?? []
+    expect(link).not.toBe('')
+    const change = await browser.visit(new URL(href.replaceAll('&amp;', '&'), connections.url))
+    await browser.submit(change, 'workspace', { workspace: 'legal', scope: [], action: 'change' })
+    expect(await where(tokens.access_token)).toBe('Workspace: Legal. Scopes: mcp.')
+    const refused = await postMcp(
+      server,
+      { method: 'tools/call', params: { name: 'add_note', arguments: { text: 'a' } } },
+      { authorization: `Bearer ${tokens.access_token}` },
+    )
+    expect(refused.status).toBe(403)
+    expect(refused.headers.get('www-authenticate')).toMatch(
+      /scope="mcp notes:write", error="insufficient_scope"/,
+    )
+  })
+
+  it('the program of docs/choices.md for the app’s own page lists and narrows connections', async () => {
+    const person = await createPerson(server)
+    const { tokens } = await connect(server, person, { workspace: 'sales' })
+    const { email, password } = person
+    const response = await server.fetch(`${server.appUrl}/auth/v1/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    })
+    const { access_token: token } = (await response.json()) as Tokens
+    const program = blockOf('docs/choices.md', 'account/api').replace(
+      'https://mcp.example.com',
+      server.baseUrl,
+    )
+    const session = `const session = ${JSON.stringify({ access_token: token })}\n`
+    const path = save('settings-page.mjs', `${session}${program}\nexport { connections }`)
+    const { connections } = (await import(pathToFileURL(path).href)) as { connections: object[] }
+    expect(connections).toMatchObject([
+      {
+        scope: 'mcp notes:write',
+        workspace: { id: 'sales', name: 'Sales' },
+        client: { name: 'Plain client' },
+      },
+    ])
+    expect(await where(tokens.access_token)).toBe('Workspace: Sales. Scopes: mcp.')
+  })
+})
+
+describe('the API of docs/tools.md that takes assertions', () => {
+  const audience = 'https://billing.example.com'
+  let server: ServerProcess
+  let readCaller: (authorization: string | undefined) => Promise<JWTPayload>
+  let seen: JWTPayload[] = []
+  const api = createServer(({ headers }, response) => {
+    readCaller(headers.authorization).then(
+      (claims) => {
+        seen.push(claims)
+        return response.end('["invoice 7"]')
+      },
+      () => response.writeHead(401).end(),
+    )
+  })
+
+  beforeAll(async () => {
+    const port = await freePort()
+    await new Promise<void>((resolve) => api.listen(port, '127.0.0.1', resolve))
+    const source = blockOf('docs/tools.md', 'list_invoices')
+    const other = `export const workspaces = () => [{ id: 'sales', name: 'Sales' }, { id: 'legal', name: 'Legal' }]
+      tools.push({ name: 'other_audience', call: async (_input, { assertion, fetch }) => {
+        const authorization = 'Bearer ' + (await assertion('${audience}/'))
+        return String((await fetch('http://127.0.0.1:${port}/', { headers: { authorization } })).status)
+      } })
+      export const scopes = { 'notes:write': 'Write' }`
+    const tools = source.replace(`${audience}/invoices`, `http://127.0.0.1:${port}/invoices`)
+    server = await startServer({ TOOLS: save('invoices.mjs', `${tools}\n${other}`), SIGN_IN_LIMIT: '1000' })
+    const program = blockOf('docs/tools.md', 'readCaller').replace('https://mcp.example.com', server.baseUrl)
+    const path = save('billing.mjs', program)
+    ;({ readCaller } = (await import(pathToFileURL(path).href)) as { readCaller: typeof readCaller })
+  })
+  afterAll(async () => {
+    await server?.close()
+    await new Promise((resolve) => api.close(resolve))
+  })
+
+  it('the API of docs/tools.md learns user, client, scope and workspace from the assertion of a call', async () => {
+    const person = await createPerson(server)
+    const { tokens } = await connect(server, person, { scope: [], workspace: 'legal' })
+    seen = []
+    const text = await callTool(server, tokens.access_token, 'list_invoices', {})
+    expect(JSON.parse(text)).toEqual({ invoices: ['invoice 7'] })
+    expect(seen).toMatchObject([
+      { iss: server.baseUrl, aud: audience, email: person.email, scope: 'mcp', workspace: 'legal' },
+    ])
+    expect(seen[0]?.['client_id']).toMatch(/^mcpc_/)
+    expect((seen[0]?.exp ?? 0) - (seen[0]?.iat ?? 0)).toBe(60)
+  })
+
+  it('the API of docs/tools.md refuses the assertion for another audience, an access token, and none', async () => {
+    const person = await createPerson(server)
+    const { tokens } = await connect(server, person, { workspace: 'legal' })
+    expect(await callTool(server, tokens.access_token, 'other_audience', {})).toBe('401')
+    await expect(readCaller(`Bearer ${tokens.access_token}`)).rejects.toThrow()
+    await expect(readCaller(undefined)).rejects.toThrow()
+  })
+})
