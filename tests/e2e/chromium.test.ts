@@ -8,6 +8,7 @@ import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { accountCases } from './chromium-account-cases.ts'
+import { choiceCases } from './chromium-choice-cases.ts'
 import { connectCases } from './chromium-connect-cases.ts'
 import { deviceCases } from './chromium-device-cases.ts'
 import { signInCases } from './chromium-sign-in-cases.ts'
@@ -58,6 +59,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
   accountCases(browser, () => server)
   deviceCases(browser, () => server)
   connectCases(browser, () => server)
+  choiceCases(browser, () => `${clientOrigin}/callback`)
 
   /** Returns the result of the lines of docs/extension.md, typed into the console of a page of the app. */
   async function tokenByReadme(page: Page): Promise<string> {

@@ -15,7 +15,7 @@ export interface StartedDevice {
 /** A public client for devices without a browser. */
 export interface DeviceClient {
   id: string
-  start(): Promise<StartedDevice>
+  start(scope?: string): Promise<StartedDevice>
   poll(device: StartedDevice): Promise<Response>
   /** Returns the token endpoint's response to a poll: an error code, or `tokens`. */
   pollResult(device: StartedDevice): Promise<string>
@@ -35,8 +35,8 @@ export async function registerDeviceClient(server: ServerProcess, name: string):
   const { client_id: id } = await register(server, metadata)
   const client: DeviceClient = {
     id,
-    async start() {
-      const fields = { client_id: id, scope: 'mcp', resource: server.mcpUrl }
+    async start(scope = 'mcp') {
+      const fields = { client_id: id, scope, resource: server.mcpUrl }
       const answer = await postForm(server, '/oauth/device_authorization', fields)
       if (answer.status !== 200) throw new Error(`Starting a device answered ${answer.status}.`)
       return (await answer.json()) as StartedDevice
