@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Browser } from 'puppeteer-core'
+import { type Mailbox, openMailPage } from '../provider-contract/mailbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type ChoiceWorld, createChoiceWorld, type Place, placeIn } from './choice.ts'
 import { registerDeviceClient } from './device.ts'
@@ -22,12 +23,19 @@ export function choiceCases(browser: () => Browser, clientCallback: () => string
     let phone: Phone
     let client: PlainClient
     let tokens: Tokens
+    let mailbox: Mailbox
     const folder = temporaryFolder(afterAll)
 
     beforeAll(async () => {
       world = createChoiceWorld(folder)
-      const settings = { ...world.settings, SIGN_IN_LIMIT: '1000', SESSION_CHECK: '1s' }
+      const settings = {
+        ...world.settings,
+        SIGN_IN_LIMIT: '1000',
+        SESSION_CHECK: '1s',
+        EMAIL_SIGN_IN: 'both',
+      }
       server = await startServer(settings, { environment: world.environment })
+      mailbox = openMailPage(`${server.appUrl}/mail`)
       phone = await openPhone(browser(), { scripts: false })
     }, patienceMs)
     afterAll(async () => {
@@ -155,6 +163,61 @@ export function choiceCases(browser: () => Browser, clientCallback: () => string
       expect(tokens.scope).toBe('mcp notes:read')
       expect(await where()).toMatchObject({ workspace: 'team-59' })
     })
+
+    const pressIn = async (selector: string): Promise<void> => {
+      await phone.tabTo(selector)
+      await phone.enter()
+    }
+    const methods = {
+      async 'a mailed code'() {
+        await askForMail()
+        await phone.tabTo('input[name=code]')
+        await phone.insert((await mailbox.next(person.email)).code ?? '')
+        await phone.enter()
+      },
+      async 'a mailed link'() {
+        await askForMail()
+        await phone.open((await mailbox.next(person.email)).link ?? '')
+      },
+      async Google() {
+        await pressIn('button[value=google]')
+        await chooseAccount()
+      },
+      async 'single sign-on'() {
+        await phone.tabTo('input[name=email]')
+        await phone.insert('lin@company.example')
+        await pressIn('button[value=sso]')
+        await chooseAccount()
+      },
+    }
+    async function askForMail(): Promise<void> {
+      world.list(person.email, ['sales', 'legal'])
+      await phone.tabTo('input[name=email]')
+      await phone.insert(person.email)
+      await pressIn('button[value=email]')
+    }
+    /** Chooses the first account of a page that stands in for another company's. */
+    async function chooseAccount(): Promise<void> {
+      const account = await phone.page.$eval('button[name=account]', (button) => button.innerText)
+      world.list(/\S+@\S+/.exec(account)?.[0] ?? '', ['sales', 'legal'])
+      await pressIn('button[name=account]')
+    }
+
+    it.each(Object.keys(methods) as (keyof typeof methods)[])(
+      'a person who unticks a scope and signs in with %s still chooses a workspace, and allows the rest',
+      async (method) => {
+        await phone.open(client.authorizationUrl.href)
+        await phone.tabTo(write)
+        await press('Space')
+        await methods[method]()
+        await phone.tabTo('input[name=workspace]')
+        await press('ArrowDown')
+        await phone.enter()
+        await redeem()
+        expect(tokens.scope).toBe('mcp notes:read')
+        expect(await where()).toMatchObject({ scope: 'mcp notes:read', workspace: 'legal' })
+      },
+    )
 
     it('a person tries again while the web app does not list workspaces, without signing in again', async () => {
       world.list(person.email, ['sales', 'legal'])
