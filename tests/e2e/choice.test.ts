@@ -135,7 +135,7 @@ describe.each(sdkClientNames)('a client whose user chooses, %s', (name) => {
     const person = await createChoosingPerson(server, world, two)
     const client = await connect(name, person)
     expect(await client.call('write')).toMatchObject({ scope: `mcp ${read} ${write}` })
-    expect((await person.change(client.id(), { scope: `mcp ${read}` })).status).toBe(200)
+    expect(await person.change(client.id(), { scope: `mcp ${read}` })).toEqual([200])
     expect(await client.call('where')).toMatchObject({ scope: `mcp ${read}` })
     // It refreshes first, since it was given the scope, and so learns that it has it no more.
     expect(await client.callRefused('write')).toEqual({ posts: 2, signIns: 0 })
@@ -166,7 +166,7 @@ describe.each(sdkClientNames)('a client whose user chooses, %s', (name) => {
     }, 'the next check of the membership')
     expect(await client.callRefused('where')).toEqual({ posts: 1, signIns: 0 })
     expect(await client.callRefused('write')).toEqual({ posts: 1, signIns: 0 })
-    expect((await person.change(client.id(), { workspace: 'new' })).status).toBe(200)
+    expect(await person.change(client.id(), { workspace: 'new' })).toEqual([200])
     expect(await client.call('where')).toMatchObject({ workspace: 'new', scope: `mcp ${read} ${write}` })
     expect(client.provider.authorizationUrls).toHaveLength(1)
     await client.end()

@@ -58,8 +58,8 @@ export interface ChoosingPerson extends Person {
   /** What each sign-in showed: boxes as `+scope` or `-scope`, and the workspaces to choose from; `*` is before a chosen one. */
   readonly seen: { boxes: string[]; workspaces: string[] }[]
   connections(): Promise<Connection[]>
-  /** Changes the connection of a client that has one. */
-  change(clientId: string, to: { scope?: string; workspace?: string }): Promise<Response>
+  /** Changes the connections of a client; each sign-in, a step-up too, made one. Returns the statuses. */
+  change(clientId: string, to: { scope?: string; workspace?: string }): Promise<number[]>
 }
 
 /** Creates a person who is in `workspaces`, and chooses the first. */
@@ -107,8 +107,8 @@ export async function createChoosingPerson(
       return ((await answer.json()) as { connections: Connection[] }).connections
     },
     async change(clientId, to) {
-      const own = (await choosing.connections()).find(({ client }) => client.id === clientId)
-      return send(`/${own?.id}`, 'PATCH', to)
+      const own = (await choosing.connections()).filter(({ client }) => client.id === clientId)
+      return Promise.all(own.map(async ({ id }) => (await send(`/${id}`, 'PATCH', to)).status))
     },
   }
   return choosing

@@ -1,6 +1,6 @@
 // A server of the official Go SDK for the tests of the bridge and of the gateway, at /mcp of a free port of 127.0.0.1.
 // Prints its URL when it listens, and exits when stdin ends. With -issuer it accepts calls only through that Drawbridge, whose
-// upstream has "identity": ["bearer"].
+// upstream has "identity": ["bearer"]. With -client it is a client instead: see runClient.
 package main
 
 import (
@@ -89,7 +89,13 @@ func main() {
 	stateless := flag.Bool("stateless", false, "serve without sessions, which the SDK also does in revision 2026-07-28")
 	address := flag.String("address", "127.0.0.1:0", "host and port to listen on")
 	issuer := flag.String("issuer", "", "BASE_URL of the Drawbridge in front; without it everybody may call")
+	clientOf := flag.String("client", "", "URL of a server to be a client of")
+	clientID := flag.String("client-id", "", "id of that client")
 	flag.Parse()
+	if *clientOf != "" {
+		runClient(*clientOf, *clientID)
+		return
+	}
 
 	server := mcp.NewServer(&mcp.Implementation{Name: "go", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its text"}, echo)

@@ -1,9 +1,9 @@
 """An MCP client of the Python SDK (`mcp`) or of FastMCP (`fastmcp`), with its tokens in a folder.
 
-    client.py LIBRARY URL FOLDER [--processes N | --runs N]
+    client.py LIBRARY URL FOLDER [--processes N | --runs N] [--tools NAME,NAME]
 
-Calls the tool `whoami` and writes one JSON object per line: `authorize` with a URL whenever it needs a sign-in, `text` with
-the tool's result, or `failed`. A single client then waits for the sign-in: the SDK reads the browser's final address from
+Calls the tools, by default `whoami`, and writes one JSON object per line: `authorize` with a URL whenever it needs a sign-in,
+`text` with a tool's result, or `failed`. A single client then waits for the sign-in: the SDK reads the browser's final address from
 standard input, FastMCP listens on its own port. With `--processes`, that many client processes share the folder: all of them
 read the same tokens before the first one sends a request, and a sign-in fails. With `--runs`, that many processes use it one
 after the other, which share nothing but the loaded libraries. CLOCK_AHEAD_SECONDS is how far their clock is
@@ -31,6 +31,7 @@ arguments.add_argument("url")
 arguments.add_argument("folder", type=pathlib.Path)
 arguments.add_argument("--processes", type=int, default=1)
 arguments.add_argument("--runs", type=int, default=1)
+arguments.add_argument("--tools", type=lambda names: names.split(","), default=["whoami"])
 given = arguments.parse_args()
 
 
@@ -42,6 +43,14 @@ def ask_for_sign_in(url):
     say(authorize=str(url))
     if given.processes > 1:
         raise RuntimeError("A sign-in was asked for.")
+
+
+async def call_all(call):
+    for name in given.tools:
+        try:
+            say(text=(await call(name)).content[0].text)
+        except Exception as error:
+            say(failed=repr(error))
 
 
 fork = multiprocessing.get_context("fork")
@@ -74,7 +83,7 @@ if given.library == "fastmcp":
     class TogetherOAuth(StartTogether, OAuth):
         pass
 
-    async def who_am_i():
+    async def connect_and_call():
         store = FileTreeStore(
             data_directory=given.folder,
             key_sanitization_strategy=FileTreeV1KeySanitizationStrategy(given.folder),
@@ -82,7 +91,7 @@ if given.library == "fastmcp":
         )
         oauth = TogetherOAuth(token_storage=store)
         async with Client(given.url, auth=oauth) as client:
-            return (await client.call_tool("whoami")).content[0].text
+            await call_all(client.call_tool)
 
 else:
     from mcp import ClientSession
@@ -140,7 +149,7 @@ else:
             return fields["code"], fields.get("state")
         return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
 
-    async def who_am_i():
+    async def connect_and_call():
         storage = Storage()
         provider = TogetherProvider(
             server_url=given.url,
@@ -159,12 +168,12 @@ else:
             async with streamable_http_client(given.url, http_client=http_client) as streams:
                 async with ClientSession(streams[0], streams[1]) as session:
                     await session.initialize()
-                    return (await session.call_tool("whoami")).content[0].text
+                    await call_all(session.call_tool)
 
 
 def run():
     try:
-        say(text=asyncio.run(who_am_i()))
+        asyncio.run(connect_and_call())
     except BaseException as error:
         say(failed=repr(error))
 

@@ -25,6 +25,8 @@ export interface PythonRun {
   processes?: number
   /** Number of client processes started one after the other, instead; by default one. */
   runs?: number
+  /** The tools that each process calls, one after the other; by default `whoami`. */
+  tools?: readonly string[]
   /** How far the client's clock is ahead of this machine's; by default not at all. */
   aheadSeconds?: number
   /** Signs a user in and returns the final redirect. Without it, a client that needs a sign-in fails. */
@@ -35,9 +37,9 @@ export interface PythonRun {
 export interface PythonResult {
   /** Number of requested sign-ins. */
   signIns: number
-  /** Results of the tool, one for each process that received one. */
+  /** Results of the tools. */
   texts: string[]
-  /** Errors of the other processes. */
+  /** Errors of the other calls, and of processes that came to none. */
   failures: string[]
 }
 
@@ -65,10 +67,11 @@ export function hasPythonPeers(): boolean {
 
 /** Runs `client.py` to its end. A run of more than 100 seconds is ended as a failure. */
 export async function runPythonClient(peer: PythonPeer, run: PythonRun): Promise<PythonResult> {
-  const { processes = 1, runs = 1, aheadSeconds = 0 } = run
+  const { processes = 1, runs = 1, tools = ['whoami'], aheadSeconds = 0 } = run
+  const counts = [`--processes=${processes}`, `--runs=${runs}`]
   const child = spawn(
     inEnvironment(peer.line, 'bin/python'),
-    [program, peer.library, run.url, run.folder, `--processes=${processes}`, `--runs=${runs}`],
+    [program, peer.library, run.url, run.folder, ...counts, `--tools=${tools.join()}`],
     {
       // A separate process group, since it starts processes itself.
       detached: true,
