@@ -1,6 +1,6 @@
 import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
 import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { RequestServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { AdapterRuntime, DescribeFailure, RequestServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   type JsonRpcMessage,
   type JsonRpcRequest,
@@ -13,19 +13,30 @@ import {
 import type { Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { errorResponse } from '../transport/failed-response.ts'
 import { TransportError } from '../transport/transport.ts'
+import type { RememberedServer } from '../transport/server-memory.ts'
+import type { ClientInput, PendingCalls } from './client-calls.ts'
 import type { ClientContext } from './pending-call.ts'
-import type { RevisionPorts } from './server-revision.ts'
+
+export interface AdaptedConnectionPorts {
+  client: ClientInput
+  pending: PendingCalls
+  remembered: RememberedServer
+  runtime: AdapterRuntime
+  describeFailure: DescribeFailure
+  /** To a server of 2026-07-28. */
+  send: Send
+}
 
 /** Carries the calls of a 2025 client to a server of 2026-07-28, by the adapter. */
 export class AdaptedConnection {
   readonly #adapter: Adapter
-  readonly #ports: RevisionPorts
+  readonly #ports: AdaptedConnectionPorts
   #isLeft = false
 
   /**
-   * `send` is for a server of 2026-07-28. A client that has initialized before does not do so again: its `initialize` is replayed.
+   * A client that has initialized before does not do so again: its `initialize` is replayed.
    */
-  constructor(ports: RevisionPorts & { send: Send }) {
+  constructor(ports: AdaptedConnectionPorts) {
     this.#ports = ports
     const { client, pending, remembered, runtime, send } = ports
     const discovered = remembered.known()?.discoverResult

@@ -89,7 +89,7 @@ export class McpProxy {
       signIns: this.#signIns,
       randomId,
     }
-    const servers = new ServerConnections(config, { ...parts, filter })
+    const servers = new ServerConnections(config, { ...parts, allowTool: (name) => filter.exempt(name) })
     this.#server = new RevisionStep(config.protocol, { ...parts, servers })
     this.#liveness = new Liveness(
       { ...config, origin: new URL(config.serverUrl).origin },

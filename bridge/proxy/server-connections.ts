@@ -12,7 +12,6 @@ import { FallbackTransport, type TransportOrder } from '../transport/session-tra
 import { StatelessTransport } from '../transport/stateless-transport.ts'
 import type { Transport, TransportConfig, TransportPorts } from '../transport/transport.ts'
 import type { PendingCalls } from './client-calls.ts'
-import type { ToolFilter } from './tool-filter.ts'
 
 /** A connection to the server, in one revision. */
 export interface ServerConnection {
@@ -33,7 +32,8 @@ export interface ServerConnectionsPorts extends Pick<TransportPorts, 'http' | 'r
   pending: PendingCalls
   remembered: RememberedServer
   signIns: SignIns
-  filter: ToolFilter
+  /** Allows a tool of the bridge itself, whatever the user's filter says. */
+  allowTool(name: string): void
   describeFailure: DescribeFailure
   say(line: string): void
   randomId(): string
@@ -88,14 +88,14 @@ export class ServerConnections {
 
   /** A message to the server passes the sign-in, and then its transport. */
   #connect(era: McpEra): ServerConnection {
-    const { describeFailure, filter, remembered, signIns } = this.#ports
+    const { describeFailure, allowTool, remembered, signIns } = this.#ports
     const signIn = new SignInStep(era, {
       signIns,
       version: this.#config.version,
       callWaitMs,
       memory: () => remembered.known(),
       describeFailure,
-      offered: (toolName) => filter.exempt(toolName),
+      offered: allowTool,
     })
     const transport = this.#openTransport(era)
     const sendBare: Send = transport.send.bind(transport)
