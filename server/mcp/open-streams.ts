@@ -172,9 +172,11 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   return () => clearInterval(timer)
 }
 
-/** Returns an id for user and grant together. The provider's own credentials have no grant. Anonymous callers share one id. */
-export function ownerOf({ user, grantId, credential }: Caller): string {
-  return JSON.stringify([user?.id, grantId ?? credential])
+/**
+ * Returns an id for user, grant and workspace together. The provider's own credentials have no grant. Anonymous callers share one id.
+ */
+export function ownerOf({ user, grantId, credential, workspace }: Caller): string {
+  return JSON.stringify([user?.id, grantId ?? credential, workspace?.id])
 }
 
 async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'now'>): Promise<boolean> {

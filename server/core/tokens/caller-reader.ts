@@ -10,6 +10,7 @@ import {
   type GrantStore,
   type StoredProviderSession,
   userIdOf,
+  type Workspace,
 } from '../session/grant.ts'
 import { Liveness } from '../session/session-liveness.ts'
 import { replaySeconds } from './refresh-token.ts'
@@ -145,7 +146,7 @@ export class CallerReader {
         access,
         expiresAt,
         providerToken: () => this.#ports.keeper.open(session).accessToken,
-        isLive: async () => isStillGood(await this.#fromAccessToken(token)),
+        isLive: async () => isStillGood(await this.#fromAccessToken(token), grant.workspace),
       },
     }
   }
@@ -207,9 +208,10 @@ export class CallerReader {
   }
 }
 
-/** True also for an unknown state. */
-function isStillGood({ kind }: CallerResult): boolean {
-  return kind === 'caller' || kind === 'unavailable'
+/** True also for an unknown state. What began in a workspace ends when the grant has another one. */
+function isStillGood(result: CallerResult, workspace?: Workspace): boolean {
+  if (result.kind === 'caller') return result.caller.workspace?.id === workspace?.id
+  return result.kind === 'unavailable'
 }
 
 /**

@@ -35,7 +35,7 @@ interface CallerRights {
   expiresAt: number
   /** For calls made as the user; never sent to the client. Throws {@link SignInNeededError} for an anonymous caller. */
   providerToken(): string
-  /** For a response that stays open. An unknown state counts as valid. Rejects with `StoreUnavailableError`. */
+  /** For a response that stays open: false once the caller has no access, or is in another workspace. An unknown state counts as valid. Rejects with `StoreUnavailableError`. */
   isLive(): Promise<boolean>
 }
 

@@ -8,7 +8,7 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { messagesIn } from '../incoming.ts'
 
 /**
- * Seals an upstream session id for a client. Only the same user and client can use it. If the session began without a sign-in, any holder
+ * Seals an upstream session id for a client. Only the same user and client can use it, in the same workspace. If the session began without a sign-in, any holder
  * can use the id, so that the client can continue after signing in.
  */
 export function sealSession(id: string, caller: Caller, sealer: Sealer): string {
@@ -20,12 +20,18 @@ export function openSession(sealed: string, caller: Caller, sealer: Sealer): str
   return sealer.open(sealed, contextOf(caller)) ?? sealer.open(sealed, contextOf({}))
 }
 
-function contextOf({ user, clientId }: Partial<Pick<Caller, 'user' | 'clientId'>>): string {
-  return JSON.stringify(['session of the upstream', user?.id, clientId])
+function contextOf({
+  user,
+  clientId,
+  workspace,
+}: Partial<Pick<Caller, 'user' | 'clientId' | 'workspace'>>): string {
+  return JSON.stringify(['session of the upstream', user?.id, clientId, workspace?.id])
 }
 
+type TaskOwner = Partial<Pick<Caller, 'user' | 'workspace'>>
+
 /**
- * Marks the upstream's task ids so that only the same user can use them. A task always has the same mark, since clients compare ids. As
+ * Marks the upstream's task ids so that only the same user can use them, in the same workspace. A task always has the same mark, since clients compare ids. As
  * with sessions, any holder can use the id of a task that began without a sign-in.
  */
 export class TaskIds {
@@ -35,10 +41,10 @@ export class TaskIds {
     this.#ring = ring
   }
 
-  give(id: string, { user }: Caller): string {
+  give(id: string, caller: Caller): string {
     const [current] = this.#ring.keys()
     if (!current) throw new TypeError('A key ring holds at least one key.')
-    return `${id}.${markOf(current.key, id, user?.id)}`
+    return `${id}.${markOf(current.key, id, caller)}`
   }
 
   /** Returns the upstream's id; undefined for an id that was not given to this caller. */
@@ -49,13 +55,13 @@ export class TaskIds {
     return this.#find(given, caller)
   }
 
-  #find(given: string, { user }: Caller): string | undefined {
+  #find(given: string, caller: Caller): string | undefined {
     const end = given.lastIndexOf('.')
     if (end < 0) return undefined
     const [id, mark] = [given.slice(0, end), Buffer.from(given.slice(end + 1))]
     const isMark = (expected: Buffer): boolean =>
       expected.length === mark.length && timingSafeEqual(expected, mark)
-    const owners = [user?.id, undefined]
+    const owners = [caller, {}]
     return this.#ring
       .keys()
       .some(({ key }) => owners.some((owner) => isMark(Buffer.from(markOf(key, id, owner)))))
@@ -64,10 +70,10 @@ export class TaskIds {
   }
 }
 
-function markOf(key: Uint8Array, id: string, userId: string | undefined): string {
+function markOf(key: Uint8Array, id: string, { user, workspace }: TaskOwner): string {
   const ownKey = Buffer.from(hkdfSync('sha256', key, '', 'tasks of the upstream', 32))
   return createHmac('sha256', ownKey)
-    .update(JSON.stringify([userId, id]))
+    .update(JSON.stringify([user?.id, workspace?.id, id]))
     .digest('base64url')
     .slice(0, 22)
 }

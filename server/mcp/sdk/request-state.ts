@@ -26,7 +26,7 @@ export class RequestStateCodec {
     return this.#sealer.seal(text, bindingOf(incoming))
   }
 
-  /** Throws unless `seal` made it for this user, client and request within the last ten minutes. */
+  /** Throws unless `seal` made it for this user, client, workspace and request within the last ten minutes. */
   open(sealed: string, incoming: Incoming): unknown {
     const text = this.#sealer.open(sealed, bindingOf(incoming))
     const opened: unknown = text === undefined ? undefined : JSON.parse(text)
@@ -36,14 +36,15 @@ export class RequestStateCodec {
   }
 }
 
-/** Binds the seal to purpose, user, client, and the request without the parts that a retry adds or changes. */
+/** Binds the seal to purpose, user, client, workspace, and the request without the parts that a retry adds or changes. */
 function bindingOf({ caller, body }: Incoming): string {
   const requests = messagesIn(body).map((message) => [
     message['method'],
     withoutRetryParameters(paramsOf(message) ?? {}),
   ])
   const digest = createHash('sha256').update(canonicalJson(requests)).digest('base64url')
-  return JSON.stringify(['mcp request state', caller.user?.id ?? '', caller.clientId ?? '', digest])
+  const { user, clientId, workspace } = caller
+  return JSON.stringify(['mcp request state', user?.id, clientId, workspace?.id, digest])
 }
 
 const retryParameters: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState'])

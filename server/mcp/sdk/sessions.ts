@@ -28,7 +28,7 @@ const retryMs = 1000
 interface Session {
   id: string
   userId: string
-  /** The caller of the latest message. No other user or grant may use the session. */
+  /** The caller of the latest message. No other user, grant or workspace may use the session. */
   caller: Caller
   peer: Peer
   transport: WebStandardStreamableHTTPServerTransport
@@ -51,7 +51,7 @@ export interface SessionPorts {
  * ask the client: requests of the server to the client, notifications, and streams that a client resumes after they broke (MCP
  * 2025-11-25 transports, session management).
  *
- * An id proves nothing. It is random, belongs to the grant that opened the session, and is unknown to other callers.
+ * An id proves nothing. It is random, belongs to the grant and workspace that opened the session, and is unknown to other callers.
  */
 export class Sessions {
   readonly #ports: SessionPorts
@@ -79,7 +79,7 @@ export class Sessions {
       if (session.calls + session.listening === 0 && session.usedAt <= since) void this.#end(session)
   }
 
-  /** Ends the sessions whose grant has ended, with what they hold. An expired token cannot tell, and the client may renew it. */
+  /** Ends the sessions whose grant has ended or has another workspace now, with what they hold. An expired token cannot tell, and the client may renew it. */
   async check(): Promise<void> {
     for (const session of this.#open.values()) {
       const { caller } = session
