@@ -10,18 +10,17 @@ import {
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { offersTool } from '../core/access/access-rules.ts'
 import { isAllowed } from '../core/access/glob.ts'
-import { scopeOfTool, type UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import { offersSignIn } from '../core/tokens/sign-in-tool.ts'
 import { type Incoming, messagesIn } from './incoming.ts'
-import { type KnownTools, nameOfTool, namesOfTools } from './known-tools.ts'
+import { type KnownTools, nameOfTool } from './known-tools.ts'
 import { signInListing, withSecuritySchemes } from './tools/tool-scope.ts'
 import { outcomeOf } from './tools/tool-result.ts'
 
 /** Returns whether a caller may see and call a tool of the upstream. */
-export function isOffered(name: string, { access }: Caller, policy: UpstreamPolicy): boolean {
-  return isAllowed(policy, name) && offersTool(access, name, scopeOfTool(policy, name))
+export function isOffered(name: string, { access }: Caller, known: KnownTools): boolean {
+  return isAllowed(known.policy, name) && offersTool(access, name, known.scopeOf(name))
 }
 
 interface OpenRequest {
@@ -33,7 +32,6 @@ interface OpenRequest {
 }
 
 export interface AnsweredCallsPorts {
-  policy: UpstreamPolicy
   known: KnownTools
   /** Replaces the task ids in a message. Undefined where tasks are not passed on; tools that require one are then not listed. */
   withTaskIds: ((message: JsonObject) => JsonObject) | undefined
@@ -160,15 +158,16 @@ export class AnsweredCalls {
     const tools: readonly unknown[] = result['tools']
     if (request?.method === 'tools/list') {
       const isLast = (result['nextCursor'] ?? null) === null
-      this.#ports.known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
+      this.#ports.known.list(tools, { isFirst: request.isFirstPage, isLast })
     }
-    const { policy, withTaskIds } = this.#ports
-    const saysNeeds = policy.publicTools.size > 0
+    const { known, withTaskIds } = this.#ports
+    const { publicTools } = known.policy
+    const saysNeeds = publicTools.size > 0
     const shown = tools.flatMap((tool) => {
       const [name] = nameOfTool(tool)
-      if (name === undefined || !isOffered(name, this.#caller, policy)) return []
+      if (name === undefined || !isOffered(name, this.#caller, known)) return []
       if (!withTaskIds && needsTask(tool)) return []
-      const needs = { isPublic: policy.publicTools.has(name), scope: scopeOfTool(policy, name) }
+      const needs = { isPublic: publicTools.has(name), scope: known.scopeOf(name) }
       return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needs)] : [tool]
     })
     if (this.#offersSignIn(tools, result, request)) shown.push(signInListing)
@@ -177,10 +176,11 @@ export class AnsweredCalls {
 
   /** Decides on the first page of a list, for all of its pages. */
   #offersSignIn(tools: readonly unknown[], result: JsonObject, request: OpenRequest | undefined): boolean {
-    const { policy } = this.#ports
+    const { known } = this.#ports
+    const { policy } = known
     if (request?.method !== 'tools/list' || !request.isFirstPage) return false
     const names = tools.flatMap(nameOfTool).filter((name) => isAllowed(policy, name))
-    const hidden = names.map((name) => ({ name, scope: scopeOfTool(policy, name) }))
+    const hidden = names.map((name) => ({ name, scope: known.scopeOf(name) }))
     const mayBeMore = typeof result['nextCursor'] === 'string'
     return offersSignIn(this.#caller, hidden, { publicTools: policy.publicTools, mayBeMore })
   }

@@ -16,7 +16,7 @@ export interface McpEndpointConfig {
   /** The plain tools, which report their own failures. */
   tools: readonly ToolDefinition[]
   /** The module's additions to its plain tools. */
-  module: Pick<ToolModule, 'register' | 'asksClient'>
+  module: Pick<ToolModule, 'register' | 'asksClient' | 'toolScopes'>
   /** True when the module reports changes by {@link ModuleEndpoint.notify}. */
   notifies: boolean
   contexts: ToolContexts
@@ -39,6 +39,13 @@ export interface McpEndpoint {
   handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls, text?: string): Promise<Reply>
   /** Returns whether the called item exists; undefined while unknown. */
   has(call: Call): boolean | undefined
+  /** Returns the scope that a call of a tool needs in addition to the one for all tools. */
+  scopeOf(tool: string): string | undefined
+  /**
+   * Called before {@link scopeOf} is asked about the calls of a message: where the mark of a tool decides, and is unknown, reads the
+   * caller's list of tools first. Resolves with a reply if the message cannot be served.
+   */
+  learn?(request: Request, incoming: Incoming): Promise<Reply | undefined>
   /**
    * Ends every stream that only waits for notifications, with a closing result where the protocol has one, and each that
    * opens from now on: a draining server would wait for them forever.

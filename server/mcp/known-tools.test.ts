@@ -3,34 +3,36 @@ import type { Call } from '../core/access/call-record.ts'
 import { KnownTools } from './known-tools.ts'
 
 const tool = (name: string): Call => ({ event: 'tool_called', field: 'tool', name })
+const policy = { allow: ['*'], deny: [], publicTools: new Set<string>(), scopes: [] }
+const named = (...names: string[]): { name: string }[] => names.map((name) => ({ name }))
 const page = { isFirst: true, isLast: true }
 
 it('a tool is known once a call of it has succeeded, until the list is complete', () => {
-  const known = new KnownTools()
+  const known = new KnownTools(policy)
   expect([known.has(tool('a')), known.succeeded(tool('a')), known.has(tool('a'))]).toEqual([
     undefined,
     true,
     true,
   ])
-  known.list(['b'], page)
+  known.list(named('b'), page)
   expect(known.succeeded(tool('c'))).toBeUndefined()
   expect(['a', 'b', 'c'].map((name) => known.has(tool(name)))).toEqual([true, true, false])
 })
 
 it('a list of tools is complete with its last page, if it was read from the first', () => {
-  const known = new KnownTools()
-  known.list(['b'], { isFirst: false, isLast: true })
+  const known = new KnownTools(policy)
+  known.list(named('b'), { isFirst: false, isLast: true })
   expect(known.has(tool('c'))).toBeUndefined()
-  known.list(['a'], { isFirst: true, isLast: false })
+  known.list(named('a'), { isFirst: true, isLast: false })
   expect(known.has(tool('c'))).toBeUndefined()
-  known.list(['b'], { isFirst: false, isLast: true })
+  known.list(named('b'), { isFirst: false, isLast: true })
   expect(['a', 'b', 'c'].map((name) => known.has(tool(name)))).toEqual([true, true, false])
 })
 
 it('at most 10,000 names of tools are kept', () => {
-  const known = new KnownTools()
+  const known = new KnownTools(policy)
   known.list(
-    Array.from({ length: 10_001 }, (_, index) => String(index)),
+    Array.from({ length: 10_001 }, (_, index) => ({ name: String(index) })),
     page,
   )
   expect([known.has(tool('9999')), known.has(tool('10000'))]).toEqual([true, false])

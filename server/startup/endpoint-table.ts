@@ -47,6 +47,7 @@ import type { Languages } from '../texts/languages.ts'
 import { WorkspaceMembership } from '../core/workspaces/workspace-membership.ts'
 import type { Report } from '../observability/log.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
+import { createScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
 import { providers } from '../config/provider.ts'
@@ -281,7 +282,8 @@ function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
     methods: endpoint.methods,
     serve: endpoint.handle,
     has: endpoint.has,
-    scopesOfCalls: tools.scopesOfCalls,
+    scopesOfCalls: createScopesOfCalls((name) => endpoint.scopeOf(name)),
+    learn: endpoint.learn?.bind(endpoint),
     publicTools: parts.publicTools,
     callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, runtime),
     forwardedHeaders: tools.forwardedHeaders ?? [],

@@ -4,6 +4,8 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { readSettingFile } from '../config/document-file.ts'
+import { scopeOfTool, selectorFault } from '../core/gateway/upstream.ts'
+import { isReadOnly } from '../mcp/known-tools.ts'
 import { withSecuritySchemes } from '../mcp/tools/tool-scope.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
 import type { ProtectedToolDeclaration, ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
@@ -85,10 +87,11 @@ function checkToolModule(
   const names = new Set<unknown>()
   const definitions = tools.flatMap((tool: unknown, index) => {
     const where = `tools[${index}]${isJsonObject(tool) && typeof tool['name'] === 'string' ? ` (${tool['name']})` : ''}`
-    const found = isJsonObject(tool) ? toolFaults(tool, names, module.scopes) : ['must be an object.']
+    const found = isJsonObject(tool) ? toolFaults(tool, names, module) : ['must be an object.']
     if (isJsonObject(tool)) names.add(tool['name'])
     const opened = isJsonObject(tool) ? open(tool as unknown as ToolDeclaration, report) : []
-    if (!Array.isArray(opened) && found.length === 0) return [opened]
+    if (isJsonObject(tool) && !Array.isArray(opened) && found.length === 0)
+      return [{ ...opened, scope: scopeFor(tool, module) }]
     // The fault of the name is better described above.
     const further = Array.isArray(opened) ? opened.filter((fault) => !fault.startsWith('name:')) : []
     faults.push(...[...found, ...further].map((fault) => `${where}: ${fault}`))
@@ -151,6 +154,7 @@ function openMembers(tool: ToolDeclaration, report: ReportToolFailure): ToolDefi
 const moduleMembers: readonly (keyof ToolModule)[] = [
   'tools',
   'scopes',
+  'toolScopes',
   'workspaces',
   'instructions',
   'serverInfo',
@@ -200,6 +204,7 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     ...kindFault('asksClient', module.asksClient, 'boolean'),
     ...kindFault('start', module.start, 'function'),
     ...scopeFaults(module.scopes, reserved),
+    ...toolScopeFaults(module),
   ]
   if (module.asksClient === true && publicToolsOf(module).size > 0)
     faults.push('asksClient: sessions belong to users, so no tool of this module can be public.')
@@ -242,11 +247,34 @@ function scopeFaults(scopes: unknown, reserved: readonly string[]): string[] {
   })
 }
 
+function toolScopeFaults({ toolScopes, scopes }: ToolModule): string[] {
+  if (toolScopes === undefined) return []
+  if (!isTextRecord(toolScopes)) return ['toolScopes: must be an object of pattern: scope.']
+  return Object.entries(toolScopes).flatMap(([pattern, scope]) => {
+    const known = isJsonObject(scopes) && Object.hasOwn(scopes, scope)
+    const faults = [
+      selectorFault(pattern),
+      known ? undefined : `${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`,
+    ]
+    return faults.flatMap((fault) => (fault === undefined ? [] : `toolScopes["${pattern}"]: ${fault}`))
+  })
+}
+
+/** Returns the scope of a tool: its own, or else that of `toolScopes`. Neither need have been checked. */
+function scopeFor(tool: Record<string, unknown>, module: ToolModule): string | undefined {
+  const { name, scope } = tool
+  if (scope !== undefined || !isTextRecord(module.toolScopes)) return scope as string | undefined
+  const scopes = Object.entries(module.toolScopes)
+  const publicTools = publicToolsOf(module)
+  return scopeOfTool({ scopes, publicTools }, { name: String(name), isReadOnly: isReadOnly(tool) })
+}
+
 function toolFaults(
   tool: Record<string, unknown>,
   names: ReadonlySet<unknown>,
-  scopes: ToolModule['scopes'],
+  module: ToolModule,
 ): string[] {
+  const { scopes } = module
   const { name, call, scope, _meta: meta } = tool
   const faults = unknownMembers(tool, toolMembers)
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
@@ -260,7 +288,7 @@ function toolFaults(
   )
     faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
   faults.push(...kindFault('public', tool['public'], 'boolean'))
-  if (tool['public'] === true && scope !== undefined)
+  if (tool['public'] === true && scopeFor(tool, module) !== undefined)
     faults.push('public: a tool that requires a scope requires a sign-in. Remove one of the two.')
   if (isJsonObject(meta)) {
     const own = Object.keys(meta).filter((key) => ownMetaKeys.has(key))

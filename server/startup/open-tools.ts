@@ -9,7 +9,6 @@ import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
 import { notesTools, whoamiTool } from '../mcp/tools/own-tools.ts'
 import { createToolContexts } from '../mcp/tools/tool-context.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import type { Report } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
@@ -21,7 +20,6 @@ import { version } from '../config/version.ts'
 /** The tools of one process, and the endpoint that serves them. */
 export interface Tools {
   endpoint: McpEndpoint
-  scopesOfCalls: ScopesOfCalls
   /** Client headers that are passed on to an upstream, in lower case. */
   forwardedHeaders?: readonly string[]
   /** Returns the key set for verifying assertions; undefined without an upstream. */
@@ -93,7 +91,6 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
     report('tool_failed', { tool, error }),
   )
-  const scopes = new Map(definitions.map(({ listing, scope }) => [listing.name, scope]))
   // Only the MCP SDK can serve registrations of a module; plain tools work without it, in a fraction of the time.
   const createEndpoint = opened.register ? createSdkEndpoint : createPlainEndpoint
   const { ring, issuer } = ports
@@ -131,7 +128,6 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   starting.catch((error: unknown) => report('tools_not_started', { error }))
   return {
     endpoint,
-    scopesOfCalls: createScopesOfCalls((name) => scopes.get(name)),
     workspaces: workspaces && createWorkspaceList(async (of) => workspaces(contexts.ofUser(of))),
     keySet: () => assertions.keySet(),
     started: starting,

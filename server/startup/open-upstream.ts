@@ -1,16 +1,10 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
-import {
-  type CommandUpstream,
-  type HttpUpstream,
-  scopeOfTool,
-  type Upstream,
-} from '../core/gateway/upstream.ts'
+import type { CommandUpstream, HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
 import { ConfigError } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
-import { createScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import { readBounded } from '../providers/provider-response.ts'
 import { createWorkspaceList, type WorkspaceUser } from '../core/workspaces/workspace-list.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -39,7 +33,7 @@ function programOf({ command, args }: CommandUpstream): string {
   return args.find((arg) => !['-y', '--yes', '-q', '-m', '-u'].includes(arg))?.replace(/^-.*/, '') || command
 }
 
-type Opened = Omit<Tools, 'scopesOfCalls' | 'close'>
+type Opened = Omit<Tools, 'close'>
 
 /** Returns what opens the connection to an upstream, without sending a request yet. Only a command needs the MCP SDK. */
 async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Opened> {
@@ -54,7 +48,7 @@ async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Op
 }
 
 function openUpstream(
-  { policy, workspacesUrl }: Upstream,
+  { workspacesUrl }: Upstream,
   opened: Opened,
   { runtime }: Pick<ToolsPorts, 'runtime'>,
 ): Tools {
@@ -64,7 +58,6 @@ function openUpstream(
       workspacesUrl === undefined
         ? undefined
         : createWorkspaceList((of) => fetchWorkspaces(workspacesUrl, of, runtime)),
-    scopesOfCalls: createScopesOfCalls((name) => scopeOfTool(policy, name)),
     close: () => opened.endpoint.close(),
   }
 }

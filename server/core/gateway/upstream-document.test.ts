@@ -195,10 +195,7 @@ it('a tool takes the scope of the first pattern that matches its name', () => {
     ['*_all', 'notes:read'],
   ] as const
   const names = ['delete_all', 'delete_one', 'list_all', 'whoami']
-  expect(names.map((name) => scopeOfTool({ scopes }, name))).toEqual([
-    'notes:admin',
-    'notes:write',
-    'notes:read',
-    undefined,
-  ])
+  expect(
+    names.map((name) => scopeOfTool({ scopes, publicTools: new Set() }, { name, isReadOnly: undefined })),
+  ).toEqual(['notes:admin', 'notes:write', 'notes:read', undefined])
 })

@@ -19,9 +19,12 @@ import {
   type HttpUpstream,
   type ProcessUser,
   scopeOfTool,
+  selectorFault,
   type Template,
   type Upstream,
   type UpstreamPolicy,
+  userProperties,
+  userPropertiesIn,
 } from './upstream.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -115,9 +118,9 @@ class Filling {
     return given.split(/(\$\{user:[^}]*\})/).flatMap((part): Template => {
       const name = /^\$\{user:([^}]*)\}$/.exec(part)?.[1]
       if (name === undefined) return part === '' ? [] : [this.fill(part)]
-      if (name === 'id' || name === 'email' || name === 'name' || name === 'provider_token')
-        return [{ user: name }]
-      throw new TypeError(`there is no \${user:${name}}, only id, email, name and provider_token`)
+      const known = userProperties.find((each) => each === name)
+      if (known) return [{ user: known }]
+      throw new TypeError(`there is no \${user:${name}}, only ${userProperties.join(', ')}`)
     })
   }
 }
@@ -149,6 +152,8 @@ function policyOf(
     scopes: Object.entries(tools.scopes),
   }
   for (const [pattern, scope] of policy.scopes) {
+    const fault = selectorFault(pattern)
+    if (fault !== undefined) addFault(context, ['tools', 'scopes', pattern], `: ${fault}`)
     if (!Object.hasOwn(scopes, scope))
       addFault(context, ['tools', 'scopes', pattern], `: scopes does not say what ${scope} allows.`)
   }
@@ -175,7 +180,7 @@ function addFault(context: Context, path: PropertyKey[], message: string): void 
 function publicFault(name: string, policy: UpstreamPolicy): string | undefined {
   if (name.includes('*')) return 'is a pattern. Name each public tool in full.'
   if (!isAllowed(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
-  if (scopeOfTool(policy, name) === undefined) return undefined
+  if (scopeOfTool(policy, { name, isReadOnly: undefined }) === undefined) return undefined
   return 'requires a scope by tools.scopes, so it requires a sign-in. Remove one of the two.'
 }
 
@@ -275,6 +280,11 @@ function commandUpstream(filling: Filling): z.ZodType<CommandUpstream> {
     if (given.process === 'user' && given.tools.public.length > 0) {
       const fault = ': each process belongs to a user. Tools can be public only with "process": "shared".'
       addFault(context, ['tools', 'public'], fault)
+    }
+    if (given.process === 'shared' && userPropertiesIn({ env }).length > 0) {
+      const fault =
+        ': a shared process serves everybody, so ${user:...} can be nobody. Use "process": "user".'
+      addFault(context, ['env'], fault)
     }
     if (holdsProviderToken({ env }) && (!runAs || runAs.lastUid - runAs.firstUid + 1 < maxProcesses)) {
       addFault(

@@ -8,13 +8,35 @@ export interface UpstreamPolicy {
   deny: readonly string[]
   /** Names, not patterns, of the tools that may be called without signing in. */
   publicTools: ReadonlySet<string>
-  /** Scopes by pattern; the first match wins. */
-  scopes: readonly (readonly [pattern: string, scope: string])[]
+  scopes: ToolScopes
 }
 
-/** Returns the scope required besides the one for all tools, from the first matching pattern. */
-export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
-  return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
+/** In the place of a pattern: each tool that is not marked `readOnlyHint`, and not public. */
+export const writesSelector = '@writes'
+
+/** Scopes by pattern or {@link writesSelector}; the first match wins. */
+export type ToolScopes = readonly (readonly [pattern: string, scope: string])[]
+
+/** A tool as the selectors of scopes see it. */
+export interface MarkedTool {
+  name: string
+  /** Whether it is marked `readOnlyHint`. Undefined while unknown, which counts as a write. */
+  isReadOnly: boolean | undefined
+}
+
+/** Returns the scope required besides the one for all tools, from the first entry that matches. */
+export function scopeOfTool(
+  { scopes, publicTools }: Pick<UpstreamPolicy, 'scopes' | 'publicTools'>,
+  { name, isReadOnly }: MarkedTool,
+): string | undefined {
+  const isWrite = isReadOnly !== true && !publicTools.has(name)
+  return scopes.find(([pattern]) => (pattern === writesSelector ? isWrite : matchesGlob(pattern, name)))?.[1]
+}
+
+/** Returns why a pattern selects nothing; undefined if it may. */
+export function selectorFault(pattern: string): string | undefined {
+  if (!pattern.startsWith('@') || pattern === writesSelector) return undefined
+  return `there is no such selector. Write ${writesSelector}, or a pattern of names.`
 }
 
 interface AnyUpstream {
@@ -39,7 +61,10 @@ export interface HttpUpstream extends AnyUpstream {
   maxBodyBytes: number
 }
 
-export type Template = readonly (string | { user: 'id' | 'email' | 'name' | 'provider_token' })[]
+export const userProperties = ['id', 'email', 'name', 'provider_token', 'workspace'] as const
+export type UserProperty = (typeof userProperties)[number]
+
+export type Template = readonly (string | { user: UserProperty })[]
 
 /** A range of operating system users, first to last. With more than one, each running process has its own. */
 export interface ProcessUser {
@@ -49,9 +74,14 @@ export interface ProcessUser {
 }
 
 /** True when processes receive the provider's token, which belongs to a grant and changes. */
-export function holdsProviderToken({ env }: Pick<CommandUpstream, 'env'>): boolean {
-  return Object.values(env).some((template) =>
-    template.some((part) => typeof part !== 'string' && part.user === 'provider_token'),
+export function holdsProviderToken(upstream: Pick<CommandUpstream, 'env'>): boolean {
+  return userPropertiesIn(upstream).includes('provider_token')
+}
+
+/** Returns the user properties that processes receive. */
+export function userPropertiesIn({ env }: Pick<CommandUpstream, 'env'>): UserProperty[] {
+  return Object.values(env).flatMap((template) =>
+    template.flatMap((part) => (typeof part === 'string' ? [] : part.user)),
   )
 }
 

@@ -6,6 +6,7 @@ import { anonymousCaller, type Caller, SignInNeededError } from '../../core/toke
 import { type CallLimit, personCalling, strangerCalling } from '../../core/limits/call-limit.ts'
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../../core/access/call-record.ts'
 import type { GrantUses } from '../../core/session/grant-use.ts'
+import { type AccessAllowed, fullAccess } from '../../core/access/access-rules.ts'
 import { toolScope } from '../../core/tokens/scope.ts'
 import { signInTool } from '../../core/tokens/sign-in-tool.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
@@ -20,6 +21,13 @@ const maxBodyBytes = 4 * 1024 * 1024
 /** For anonymous requests, for which no user is accountable. */
 const maxOpenBodyBytes = 256 * 1024
 
+/** A message whose calls have not begun. */
+interface AskedCalls {
+  body: unknown
+  caller: Caller
+  calls: IncomingCalls
+}
+
 export interface McpPorts extends CallerSource {
   urls: PublicUrls
   /** Methods that `serve` accepts; always includes POST. */
@@ -32,8 +40,10 @@ export interface McpPorts extends CallerSource {
     calls: IncomingCalls,
     text?: string,
   ) => Promise<Reply>
-  /** Returns the scopes that calls require besides the one for all tools. */
-  scopesOfCalls: (calls: readonly Call[]) => readonly string[]
+  /** Returns the scopes that calls with such access require besides the one for all tools. */
+  scopesOfCalls: (calls: readonly Call[], access: AccessAllowed) => readonly string[]
+  /** Called before: learns what that depends on. Resolves with a reply if the message cannot be served. */
+  learn: ((request: Request, asked: AskedCalls) => Promise<Reply | undefined>) | undefined
   /** Returns whether the called item exists; undefined while unknown. */
   has: (call: Call) => boolean | undefined
   /** Names of the tools that can be called without a credential. If empty, every request needs one. */
@@ -96,7 +106,7 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
   const body = await readMessage(request, maxOpenBodyBytes)
   if (body.kind === 'refused') return challenge([], ports.urls)
-  const needed = ports.scopesOfCalls(callsOf(body.message))
+  const needed = ports.scopesOfCalls(callsOf(body.message), fullAccess)
   if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports.urls)
   // Access rules apply to users: anonymous callers see nothing that the rules might hide.
   const { policy } = ports.callers.access
@@ -145,26 +155,16 @@ async function serveCalls(
     report: context.report,
     nowMs: () => performance.now(),
   }
-  const refuse = (outcome: CallOutcome): void => {
-    const calls = new IncomingCalls(incoming)
-    for (const call of made) calls.refuse(call, { outcome, isKnown: ports.has(call) })
-  }
-  // For a user who cannot get a scope by any sign-in, its tools do not exist: the endpoint says so.
-  const { scopes } = caller.access
+  const asked = { caller, body: message, calls: new IncomingCalls(incoming) }
   const signsIn = isSignIn(made, given, ports)
-  const scopesOfCalls = signsIn ? [] : ports.scopesOfCalls(made)
-  const needed = scopesOfCalls.filter((scope) => scopes?.includes(scope) ?? true)
-  const refusedScope = refuseScope(caller, needed, { urls: ports.urls, scopes: ports.callers.scopes })
-  if (refusedScope) {
-    refuse('refused_scope')
-    return refusedScope
-  }
+  const refused = signsIn ? undefined : await refuseCalls(made, request, asked, ports)
+  if (refused) return refused
   const sources = caller.user ? personCalling(caller.user.id) : strangerCalling(context.address)
   const messages = Array.isArray(message) ? message.length : 1
   const load = { messages, bytes: incoming.requestBytes, requests: requestsUnderWay(message) }
   const admission = ports.callLimit.enter(sources, load)
   if (admission.kind === 'refused') {
-    refuse('refused_limit')
+    refuseAll(made, 'refused_limit', asked.calls, ports)
     return tooManyCalls(message, admission.retryAfterSeconds)
   }
   const { grantId } = caller
@@ -189,6 +189,31 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Refuses the calls of a message if a scope of one is missing, after learning which they need. */
+async function refuseCalls(
+  made: readonly Call[],
+  request: Request,
+  asked: AskedCalls,
+  ports: McpPorts,
+): Promise<Reply | undefined> {
+  const unserved = await ports.learn?.(request, asked)
+  if (unserved) return unserved
+  const { caller, calls } = asked
+  const needed = ports.scopesOfCalls(made, caller.access)
+  const refused = refuseScope(caller, needed, { urls: ports.urls, scopes: ports.callers.scopes })
+  if (refused) refuseAll(made, 'refused_scope', calls, ports)
+  return refused
+}
+
+function refuseAll(
+  made: readonly Call[],
+  outcome: CallOutcome,
+  calls: IncomingCalls,
+  ports: Pick<McpPorts, 'has'>,
+): void {
+  for (const call of made) calls.refuse(call, { outcome, isKnown: ports.has(call) })
 }
 
 /** Returns whether a caller who is let in sends the call that made a client sign in again. A tool of that name goes before. */

@@ -6,9 +6,10 @@ import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../known-tools.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { failureResponse, internalError } from '../failure-response.ts'
-import { OpenStreams } from '../open-streams.ts'
+import { OpenStreams, ownerOf } from '../open-streams.ts'
 import { RequestStateCodec } from '../sdk/request-state.ts'
 import { sessionLimits } from '../sdk/sessions.ts'
+import { ToolLearning } from '../tool-learning.ts'
 import { serveOnTransports } from '../sdk/transports.ts'
 import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import { ExactIds } from './exact-ids.ts'
@@ -43,7 +44,8 @@ export interface CommandEndpoint extends McpEndpoint {
  */
 export function createCommandEndpoint(config: CommandEndpointConfig): CommandEndpoint {
   const { upstream, environment, version, sealer, runtime, resourceMetadata } = config
-  const known = new KnownTools()
+  const known = new KnownTools(upstream.policy)
+  const learning = new ToolLearning(known, runtime)
   const guardian = createProcessGuardian(environment['PATH'], (error) =>
     config.report('upstream_unguarded', { error }),
   )
@@ -51,7 +53,6 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
   const pool = new ProcessPool({ ...config, clientInfo, guardian })
   const ports: ForwardingPorts = {
     pool,
-    policy: upstream.policy,
     known,
     states: new RequestStateCodec(sealer, runtime),
     report: config.report,
@@ -71,6 +72,14 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
   return {
     ...transports,
     has: (call) => known.has(call),
+    scopeOf: (tool) => known.scopeOf(tool),
+    async learn(_request, incoming) {
+      if (learning.isNeeded(incoming))
+        await learning.learn(ownerOf(incoming.caller), (params, signal) =>
+          pool.askOne(incoming.caller, (slot) => slot.request('tools/list', params, { signal })),
+        )
+      return undefined
+    },
     async handle(request, given, caller, calls, text) {
       const body = text !== undefined && hasOddNumber(text) ? ids.read(text) : given
       const isExact = body !== given || request.headers.has('last-event-id')

@@ -15,7 +15,6 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { type Context, intercepted, pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { AnsweredCalls, isOffered } from '../answered-calls.ts'
 import type { KnownTools } from '../known-tools.ts'
-import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
 import { hasRequest, type Incoming } from '../incoming.ts'
 import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { Peer, ServingContext } from '../endpoint-config.ts'
@@ -28,7 +27,6 @@ import type { ProcessSlot, SlotClient } from './process-slot.ts'
 
 export interface ForwardingPorts {
   pool: ProcessPool
-  policy: UpstreamPolicy
   known: KnownTools
   states: RequestStateCodec
   report: (event: 'upstream_output_skipped' | 'mcp_rejected', fields: Record<string, unknown>) => void
@@ -210,17 +208,17 @@ function forwardedMethods(kind: ServingContext['kind'], { isShared }: ProcessSlo
  * Records how calls end, and removes from results what the caller may not see: hidden tools are reported as unknown. Answers with what
  * later steps throw.
  */
-function recordedCalls({ policy, known }: ForwardingPorts): CallStep {
+function recordedCalls({ known }: ForwardingPorts): CallStep {
   return step(async (request, context, next) => {
     const { incoming, signal } = context
-    const ports = { policy, known, withTaskIds: undefined }
+    const ports = { known, withTaskIds: undefined }
     const answered = new AnsweredCalls({ ...incoming, body: request }, ports)
     const recorded = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
       deliver('method' in message ? message : answered.passResponse(message)),
     )
     signal.addEventListener('abort', () => answered.end('cancelled'), { once: true })
     const name = String(request.params?.['name'])
-    const isHidden = request.method === 'tools/call' && !isOffered(name, incoming.caller, policy)
+    const isHidden = request.method === 'tools/call' && !isOffered(name, incoming.caller, known)
     try {
       if (isHidden) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
       await next(request, recorded)

@@ -23,7 +23,7 @@ const roomCheckMs = 50
 
 /**
  * The processes of this server, within the upstream's limits. A session owns a process; the calls of a person without a session share
- * one. Where processes hold the provider's token, which belongs to a grant, each grant has its own. Sessions outlive
+ * one in each workspace. Where processes hold the provider's token, which belongs to a grant, each grant has its own. Sessions outlive
  * processes: their next call starts another one.
  */
 export class ProcessPool {
@@ -84,6 +84,24 @@ export class ProcessPool {
     return slot
   }
 
+  /**
+   * Asks a process that the caller's messages go to, one that serves if there is any. Rejects with {@link Unavailable}, or as the
+   * process answers.
+   */
+  async askOne<T>(caller: Caller, ask: (slot: ProcessSlot) => Promise<T>): Promise<T> {
+    const key = keyOf(caller, this.#ports.upstream)
+    const serving = [...this.#live.values()].find(
+      ({ terms, process }) => terms.owner === key && process?.isServing === true,
+    )
+    const slot = serving ?? this.#live.get(key) ?? this.#open(key, caller, undefined)
+    await slot.hold(caller)
+    try {
+      return await ask(slot)
+    } finally {
+      slot.use.over()
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     for (const [key, slot] of this.#live) this.#end(key, slot, 'closed')
@@ -92,8 +110,10 @@ export class ProcessPool {
 
   #open(key: string | symbol, caller: Caller, declared: JsonObject | undefined): ProcessSlot {
     if (this.#isClosed) throw refusals.stopped()
-    const isShared = this.#ports.upstream.process === 'shared'
+    const { upstream } = this.#ports
+    const isShared = upstream.process === 'shared'
     const slot: ProcessSlot = new ProcessSlot(this.#ports, {
+      owner: keyOf(caller, upstream),
       userId: isShared ? everybody : signedIn(caller).user.id,
       sub: isShared ? undefined : signedIn(caller).user.sub,
       declared,
@@ -133,7 +153,7 @@ export class ProcessPool {
       if (slot.isOver) throw refusals.stopped()
       // Without a pause since the check: others check for room at the same time.
       const greeted = await this.#starter.start({
-        environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),
+        environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller, token),
         clients: slot,
         sub,
         // A session is of an earlier revision, in which its process can ask it in the middle of a call.
@@ -217,7 +237,8 @@ export class ProcessPool {
 
 function keyOf(caller: Caller, upstream: CommandUpstream): string {
   if (upstream.process === 'shared') return everybody
-  return holdsProviderToken(upstream) ? ownerOf(caller) : signedIn(caller).user.id
+  const { user, workspace } = signedIn(caller)
+  return holdsProviderToken(upstream) ? ownerOf(caller) : JSON.stringify([user.id, workspace?.id])
 }
 
 function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined {

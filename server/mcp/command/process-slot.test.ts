@@ -35,6 +35,7 @@ describe('a slot', () => {
         report() {},
       },
       {
+        owner: 'ada',
         userId: 'ada',
         sub: 'ada',
         declared: {},

@@ -23,6 +23,8 @@ import { ProcessUse } from './process-use.ts'
 import { Questions, type ClientPort } from './questions.ts'
 
 export interface SlotTerms {
+  /** The user and workspace, or the grant, whose processes are no one else's. */
+  owner: string
   userId: string
   /** Undefined when it is for everybody. */
   sub: string | undefined

@@ -36,7 +36,7 @@ export function createCommandTransport2026(clients: ForwardingPorts, streams: Op
     }
     const { caller, calls } = incoming
     const refused = refuseHeaders(message, slot, request)
-    if (refused && isOffered(String(message.params?.['name']), caller, clients.policy)) return refused
+    if (refused && isOffered(String(message.params?.['name']), caller, clients.known)) return refused
     const transport = new PerRequestHTTPServerTransport({
       classification: { era: 'modern', revision: modernRevision },
       keepAliveMs,

@@ -82,6 +82,7 @@ export function createPlainEndpoint(
       resourceUpdated() {},
     },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
+    scopeOf: (name) => tools.get(name)?.scope,
     async handle(request, given, caller, calls) {
       const body = dropNulls(given)
       const checked = checkMessage(request.headers, body, tools)

@@ -203,7 +203,7 @@ function isJsonRpcError(text: string): boolean {
   return value?.['jsonrpc'] === '2.0' && 'error' in value
 }
 
-function mediaTypeOf(answer: Answer): string | undefined {
+export function mediaTypeOf(answer: Answer): string | undefined {
   return headerOf(answer, 'content-type')?.split(';')[0]?.trim().toLowerCase()
 }
 

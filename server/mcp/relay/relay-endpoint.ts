@@ -10,8 +10,9 @@ import { callsOf } from '../../core/access/call-record.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength, messagesIn } from '../incoming.ts'
-import { OpenStreams, repeatChecks } from '../open-streams.ts'
+import { OpenStreams, ownerOf, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
+import { ToolLearning } from '../tool-learning.ts'
 import { unknownTool } from '../tools/tool-result.ts'
 import { AnsweredCalls, isOffered } from '../answered-calls.ts'
 import { KnownTools } from '../known-tools.ts'
@@ -30,8 +31,9 @@ import {
   waitsForNotifications,
 } from './relay-answer.ts'
 import { isModern, refuseHeaders, requestHeaders } from './request-headers.ts'
+import { readToolList, toolListFor } from './tool-list.ts'
 import { openSession, ownTaskIds, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
-import { type ObserveRequest, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
+import { discard, type ObserveRequest, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
 export interface RelayPorts {
   upstream: HttpUpstream
@@ -75,6 +77,8 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   return {
     methods: ['POST', 'GET', 'DELETE'],
     has: (call) => relay.known.has(call),
+    scopeOf: (tool) => relay.known.scopeOf(tool),
+    learn: (request, incoming) => relay.learn(request, incoming),
     handle(request, given, caller, calls, text) {
       // Our own errors repeat the id exactly as it was written.
       const body = text !== undefined && hasOddNumber(text) ? parseExactJson(text) : given
@@ -125,7 +129,8 @@ function messageText(method: string, params: object): string {
 }
 
 class Relay {
-  readonly known = new KnownTools()
+  readonly known: KnownTools
+  readonly #learning: ToolLearning
   readonly #taskIds: TaskIds
   readonly #slots = new SubscriptionSlots(subscriptionLimits)
   readonly #ports: RelayPorts
@@ -134,6 +139,8 @@ class Relay {
 
   constructor(ports: RelayPorts, connection: UpstreamConnection, streams: OpenStreams) {
     this.#ports = ports
+    this.known = new KnownTools(ports.upstream.policy)
+    this.#learning = new ToolLearning(this.known, ports.runtime)
     this.#connection = connection
     this.#taskIds = new TaskIds(ports.ring)
     this.answers = new RelayAnswer({ ...ports, streams })
@@ -149,14 +156,39 @@ class Relay {
     if (!taskIds) return taskNotFound(body)
     const slot = this.#slotFor(request, incoming)
     if (slot === 'none') return tooManyStreams(body)
-    const { known } = this
-    const { policy } = this.#ports.upstream
     const answered = new AnsweredCalls(incoming, {
-      policy,
-      known,
+      known: this.known,
       withTaskIds: (message) => withGivenTaskIds(message, caller, this.#taskIds, taskIds),
     })
     return this.#answer({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
+  }
+
+  /** Reads the list in the revision and the session of the message. */
+  async learn(request: Request, incoming: Incoming): Promise<Reply | undefined> {
+    const { body, caller } = incoming
+    if (!this.#learning.isNeeded(incoming)) return undefined
+    const session = this.#sessionOf(request, caller)
+    if (session === 'unknown') return sessionNotFound(body)
+    const owner = JSON.stringify([ownerOf(caller), session?.sealed])
+    const learned = await this.#learning.learn(owner, async (params, signal) => {
+      const { upstream, identify } = this.#ports
+      const message = toolListFor(body, params)
+      const headers = {
+        ...requestHeaders(lenientHeaders(request.headers, message), {
+          upstream,
+          identity: await identify(caller),
+          body: message,
+          sessionId: session?.id,
+          taskIds: new Map(),
+        }),
+        ...(isModern(message) && { [mcpHeader.method.toLowerCase()]: 'tools/list' }),
+      }
+      const sent = { method: 'POST', headers, body: JSON.stringify(message), signal, mayBeSilent: false }
+      const answer = await this.#connection.send(sent)
+      const isGone = answer.statusCode === 404 && session !== undefined
+      return isGone ? discard(answer) : readToolList(answer, upstream)
+    })
+    return learned === 'session_gone' ? sessionNotFound(body) : undefined
   }
 
   async #answer(sent: RelayedRequest, text: string | undefined): Promise<Reply> {
@@ -205,9 +237,8 @@ class Relay {
 
   /** Answers calls of hidden tools as unknown. Refuses a whole batch that has one. */
   #refuseHidden({ body, caller, calls }: Incoming): Response | undefined {
-    const { policy } = this.#ports.upstream
     const hidden = callsOf(body).filter(
-      (call) => call.event === 'tool_called' && !isOffered(call.name, caller, policy),
+      (call) => call.event === 'tool_called' && !isOffered(call.name, caller, this.known),
     )
     const [first] = hidden
     if (!first) return undefined

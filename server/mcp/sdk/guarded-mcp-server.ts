@@ -23,8 +23,8 @@ type Callback = (...given: never[]) => unknown
 export interface ServerHooks {
   /** Gets the errors of registered code. */
   report: McpEndpointConfig['report']
-  /** Gets the name of each tool before it is registered. */
-  onTool(name: string): void
+  /** Gets the name of each tool before it is registered, and what it is registered with. */
+  onTool(name: string, tool: unknown): void
   /** Returns the handler to set for `method` instead of this one. */
   wrap(method: string, handler: Callback): Callback
   /** Returns the error that answers a request instead of its handler. */
@@ -61,7 +61,7 @@ export class GuardedMcpServer extends McpServer {
   }
 
   override registerTool(name: string, ...rest: unknown[]): RegisteredTool {
-    this.#hooks.onTool(name)
+    this.#hooks.onTool(name, rest[0])
     const register = super.registerTool as (...given: unknown[]) => RegisteredTool
     return register.call(this, name, ...this.#guardLast(rest, toolFailure))
   }

@@ -63,6 +63,11 @@ export function createSdkEndpoint(
       resourceUpdated: (uri) => all.forEach((each) => each.resourceUpdated(uri)),
     },
     has: (call) => servers.has(call),
+    scopeOf: (tool) => servers.scopeOf(tool),
+    async learn(_request, incoming) {
+      servers.learn(incoming)
+      return undefined
+    },
   }
 }
 

@@ -20,10 +20,19 @@ import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/jso
 import { isClientRequest } from '@drawbridge/shared/mcp/methods.ts'
 import { GuardedMcpServer } from './guarded-mcp-server.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { type Call, type CallEnd, callOf, type IncomingCalls } from '../../core/access/call-record.ts'
+import {
+  type Call,
+  type CallEnd,
+  callOf,
+  callsOf,
+  type IncomingCalls,
+} from '../../core/access/call-record.ts'
+import { scopeOfTool } from '../../core/gateway/upstream.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
 import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
+import type { Incoming } from '../incoming.ts'
+import { isReadOnly } from '../known-tools.ts'
 import { paramsFault } from '../request-params.ts'
 import { signInListing, type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
@@ -36,6 +45,10 @@ export interface ServerFactory {
   create(serving: ServingContext): McpServer
   /** As `has` of an `McpEndpoint`. Resources and prompts are unknown until requested. */
   has(call: Call): boolean | undefined
+  /** As `scopeOf` of an `McpEndpoint`. A tool that `register` adds counts as it was last registered; never, as a write. */
+  scopeOf(tool: string): string | undefined
+  /** Registers what the module has for a caller, if a scope that they may lack depends on that. */
+  learn(incoming: Incoming): void
 }
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
@@ -43,6 +56,12 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const states = new RequestStateCodec(config.sealer, config.runtime)
   const scopes = new Map(config.tools.map(({ listing, scope }) => [listing.name, scope]))
   const names = new Set(scopes.keys())
+  const marks = new Map<string, boolean>()
+  const toolScopes = Object.entries(config.module.toolScopes ?? {})
+  const scopeOf: ServerFactory['scopeOf'] = (name) =>
+    scopes.has(name)
+      ? scopes.get(name)
+      : scopeOfTool({ scopes: toolScopes, publicTools: noTools }, { name, isReadOnly: marks.get(name) })
   const publicTools = new Set(
     config.tools.filter(({ isPublic }) => isPublic).map(({ listing }) => listing.name),
   )
@@ -59,11 +78,12 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
     }
     const registered = { mayBeMore: false }
     const own = new Set<string>()
-    const guards = callGuards(serving, { scopes, names, own, publicTools, registered })
+    const guards = callGuards(serving, { scopeOf, names, own, publicTools, registered })
     const server = new GuardedMcpServer(config.serverInfo, options, {
       report: config.report,
-      onTool(name) {
+      onTool(name, tool) {
         own.add(name)
+        marks.set(name, isReadOnly(tool))
         names.add(name)
       },
       wrap: (method, handler) => guards[method]?.(handler as never) ?? handler,
@@ -95,8 +115,17 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       server.server.registerCapabilities(withoutNotifications({ ...server.server.getCapabilities() }))
     return server
   }
-  return { create, has }
+  const learn: ServerFactory['learn'] = (incoming) => {
+    const isOfModule = ({ event, name }: Call): boolean => event === 'tool_called' && !scopes.has(name)
+    const held = incoming.caller.scope.split(' ')
+    const mayLack = config.module.register && toolScopes.some(([, scope]) => !held.includes(scope))
+    if (mayLack && callsOf(incoming.body).some(isOfModule))
+      create({ kind: 'stateless', incoming: () => incoming })
+  }
+  return { create, has, scopeOf, learn }
 }
+
+const noTools: ReadonlySet<string> = new Set()
 
 /**
  * Returns the error for a request whose parameters are wrong, in words, and records it if it is a call. The SDK would call it an
@@ -173,7 +202,7 @@ type ListHandler = (
 ) => Promise<{ tools: Tool[] }> | { tools: Tool[] }
 
 interface GuardedTools {
-  scopes: ReadonlyMap<string, string | undefined>
+  scopeOf: ServerFactory['scopeOf']
   /** The names of all tools that were ever registered. */
   names: ReadonlySet<string>
   /** This server's own. */
@@ -189,10 +218,10 @@ interface GuardedTools {
  */
 function callGuards(
   serving: ServingContext,
-  { scopes, names, own, publicTools, registered }: GuardedTools,
+  { scopeOf, names, own, publicTools, registered }: GuardedTools,
 ): Partial<Record<string, (handler: never) => ListHandler | Handler>> {
   const isOffered = (name: string): boolean =>
-    offersTool(serving.incoming().caller.access, name, scopes.get(name))
+    offersTool(serving.incoming().caller.access, name, scopeOf(name))
 
   /** Records each call and how it ended. Whether the tool is known is read at the end. */
   function recorded(method: string, handler: Handler): Handler {
@@ -232,9 +261,9 @@ function callGuards(
       if (publicTools.size === 0) return { ...rest, tools: shown }
       const needs = ({ name }: Tool): ToolNeeds => ({
         isPublic: publicTools.has(name),
-        scope: scopes.get(name),
+        scope: scopeOf(name),
       })
-      const named = tools.map(({ name }) => ({ name, scope: scopes.get(name) }))
+      const named = tools.map(({ name }) => ({ name, scope: scopeOf(name) }))
       const signIn = offersSignIn(serving.incoming().caller, named, { publicTools, ...registered })
         ? [signInListing]
         : []

@@ -38,6 +38,14 @@ export interface ToolModule {
    */
   scopes?: Readonly<Record<string, string>>
   /**
+   * The scope of each tool that names none itself, by pattern: `*` matches any characters. `@writes` in the place of a pattern
+   * matches every tool that is not marked `readOnlyHint`, and not public. The first match counts.
+   *
+   * @example
+   * export const toolScopes = { '@writes': 'notes:write' }
+   */
+  toolScopes?: Readonly<Record<string, string>>
+  /**
    * Lists the workspaces of a user, at sign-in and after each refresh of their session, within ten seconds. If there are
    * several, the user chooses one for each client.
    */

@@ -1,5 +1,5 @@
 import { delimiter } from 'node:path'
-import { type CommandUpstream, type Template } from '../../../core/gateway/upstream.ts'
+import type { CommandUpstream, Template, UserProperty } from '../../../core/gateway/upstream.ts'
 import type { Caller } from '../../../core/tokens/caller.ts'
 
 /** The variables of this server's own environment that every process gets. */
@@ -21,14 +21,16 @@ export interface ChildEnvironment {
 export function childEnvironment(
   upstream: Pick<CommandUpstream, 'env' | 'user'>,
   environment: Readonly<Record<string, string | undefined>>,
-  user?: Caller['user'],
+  caller?: Pick<Caller, 'user' | 'workspace'>,
   providerToken?: string,
 ): ChildEnvironment {
+  const { user, workspace } = caller ?? {}
   const places: Places = {
     id: user?.sub,
     email: user?.email,
     name: user?.name,
     provider_token: providerToken,
+    workspace: workspace?.id,
   }
   const values: Record<string, string> = {}
   for (const name of upstream.user ? ofEveryUser : inherited) {
@@ -39,7 +41,7 @@ export function childEnvironment(
   return { values, providerToken }
 }
 
-type Places = Record<'id' | 'email' | 'name' | 'provider_token', string | undefined>
+type Places = Record<UserProperty, string | undefined>
 
 function fill(template: Template, places: Places): string {
   const text = template.map((part) => (typeof part === 'string' ? part : (places[part.user] ?? ''))).join('')
