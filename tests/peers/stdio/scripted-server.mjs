@@ -1,5 +1,6 @@
 // An MCP server over stdio controlled by its arguments: --era legacy|modern|both, --die
-// start|discover|initialize|initialized, --silent discover|all, --ignore eof|term, --rubbish, --lists nothing.
+// start|discover|initialize|initialized, --silent discover|all, --ignore eof|term, --rubbish, --lists nothing, --reads TOOL
+// (marked as read-only).
 import { spawn } from 'node:child_process'
 import { closeSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -187,6 +188,7 @@ const handlers = {
         type: 'object',
         ...(name === 'regional' && { properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }),
       },
+      ...(is('reads', name) && { annotations: { readOnlyHint: true } }),
       'x-unheard': 1,
     }))
     return {

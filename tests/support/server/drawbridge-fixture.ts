@@ -4,7 +4,7 @@ import { createConfig } from '../../../server/config/config.ts'
 import type { Settings } from '../../../server/config/setting-table.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
-import { serveModule } from '../../../server/startup/open-tools.ts'
+import { type Served, serveModule } from '../../../server/startup/open-tools.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import { createSandbox } from '../../../server/sandbox/sandbox.ts'
 import { type ControlledProvider, createControlledProvider } from '../sandbox/controlled-provider.ts'
@@ -69,14 +69,19 @@ const codeChallenge = await deriveCodeChallenge(codeVerifier)
 export async function startDrawbridge(
   settings: Settings = {},
   runtime: FakeRuntime = createFakeRuntime(),
-  tools?: ToolModule,
+  tools?: ToolModule | Served,
 ): Promise<DrawbridgeFixture> {
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
   let provider: ControlledProvider | undefined
-  const app = createApp(config, runtime, log, serveModule(config, tools), async (...given) =>
-    createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
+  const app = createApp(
+    config,
+    runtime,
+    log,
+    tools && 'open' in tools ? tools : serveModule(config, tools),
+    async (...given) =>
+      createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
   )
   const { sandbox } = app
   await sandbox?.ready
