@@ -70,7 +70,7 @@ describe('the page that changes a connection', () => {
   it('saving takes scopes back and changes the workspace; the list says so once', async () => {
     await signIn()
     const saved = await save(await change(), { scope: ['notes:read'], workspace: 'legal' })
-    expect(saved.html).toContain('“<bdi>Sample</bdi>” has been changed.')
+    expect(saved.html).toContain('The connection of “<bdi>Sample</bdi>” has been changed.')
     expect(saved.html).toContain('Legal')
     expect(await stored()).toEqual(['mcp notes:read offline_access', 'legal'])
     expect(login.logged()).toContain('"event":"grant_changed"')

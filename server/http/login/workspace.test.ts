@@ -176,7 +176,7 @@ describe('a sign-in where the app lists workspaces', () => {
     await choose(page, { workspace: 'sales' })
     const second = await choose(page, { workspace: 'legal' })
     expect(second.status).toBe(400)
-    expect(second.html).toContain('Choosing took too long')
+    expect(second.html).toContain('That sign-in expired')
     expect(await granted()).toEqual(['sales'])
   })
 
@@ -190,7 +190,7 @@ describe('a sign-in where the app lists workspaces', () => {
   it('a choice waits for ten minutes, and its session is signed out then', async () => {
     const page = await signIn()
     login.runtime.advance(601)
-    expect((await choose(page, { workspace: 'sales' })).html).toContain('Choosing took too long')
+    expect((await choose(page, { workspace: 'sales' })).html).toContain('That sign-in expired')
     await login.shared.store.collectExpired(login.runtime.now(), 100)
     expect(await login.toSignOut()).toHaveLength(1)
     expect(await granted()).toEqual([])
