@@ -1,3 +1,4 @@
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { CopyFormat } from './formats.ts'
 import { describe, expect, it, test } from 'vitest'
@@ -478,6 +479,23 @@ describe('the ready screen', () => {
     const testing = popup.act({ kind: 'test' })
     browser.world.cookies = sessionCookies(jwt({ sub: 'other' }))
     await browser.announceChange()
+    await testing
+    expect(ready().test).toEqual({ kind: 'none' })
+  })
+
+  it('the ready screen shows no result of a test that ends after its token was replaced', async () => {
+    const memory = createMemoryBrowser({ cookies: sessionCookies(token), settings })
+    const network = createSignal()
+    const fetch: MemoryBrowser['fetch'] = async (request) => {
+      await network.given
+      return memory.fetch(request)
+    }
+    const { browser, popup, ready } = await openIn({ ...memory, fetch })
+    const testing = popup.act({ kind: 'test' })
+    expect(ready().test).toEqual({ kind: 'running' })
+    browser.world.cookies = sessionCookies(jwt({ sub: 'other' }))
+    await browser.announceChange()
+    network.give()
     await testing
     expect(ready().test).toEqual({ kind: 'none' })
   })

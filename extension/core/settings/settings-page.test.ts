@@ -79,6 +79,13 @@ it('the list of profiles says what is allowed for each', async () => {
   })
 })
 
+it('in Firefox a server may be tested only with the consent to send tokens, beside the permission', async () => {
+  const start = { asksInTab: true, allowed: new Set(originPatterns('https://mcp.example.com')) }
+  const mayTest = async (consent: boolean): Promise<boolean | undefined> =>
+    (await open('', { ...start, mayTest: consent })).profiles().profiles[0]?.mayTest
+  expect([await mayTest(false), await mayTest(true)]).toEqual([false, true])
+})
+
 it('the list of profiles has allowed hosts without a profile, each once', async () => {
   const { profiles, page, memory } = await open('', {
     allowed: new Set([

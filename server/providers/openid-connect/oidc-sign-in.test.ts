@@ -319,6 +319,20 @@ describe('an ID token is refused', () => {
     expect((await fixture.signIn()).identity).toMatchObject({ sub: oidcAccount.sub, secondFactor: true })
   })
 
+  test('an ID token with a key that the provider has just added is accepted, without waiting for userinfo to vouch', async () => {
+    const provider = await other({ claimsInIdToken: true })
+    await provider.signIn()
+    const added = await keySample('provider-2', 'RS256')
+    provider.intercept(
+      '/token',
+      withIdToken((claims) => signWith(added, claims)),
+    )
+    provider.intercept('/jwks', () => Response.json({ keys: [added.published] }))
+    provider.intercept('/me', () => Promise.reject(new TypeError('fetch failed')))
+    provider.runtime.advance(2)
+    expect((await provider.signIn()).identity).toMatchObject({ sub: oidcAccount.sub })
+  })
+
   type Claims = Record<string, unknown>
 
   /** Makes the provider respond with an ID token built from its claims. */
