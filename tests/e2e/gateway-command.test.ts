@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +16,9 @@ const everything = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
 )
 
+/** Tells the processes of this file from those that other files start of the same program at the same time. */
+const own = `of-${randomUUID()}`
+
 /** Only root can run processes as another user. */
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.info('Not run: processes as another user take root.')
@@ -30,7 +34,7 @@ beforeAll(async () => {
   server = await startGateway(
     {
       command: process.execPath,
-      args: [everything, 'stdio'],
+      args: [everything, 'stdio', own],
       env: { WHO: '${user:id}', ...(isRoot && { TOKEN: '${user:provider_token}' }) },
       ...(isRoot && { user }),
       tools: { deny: ['get-sum'], scopes: { 'get-tiny-*': 'notes:write' } },
@@ -45,11 +49,11 @@ afterEach(async () => {
 })
 afterAll(() => server?.close())
 
-/** Returns the running processes of server-everything. */
+/** Returns the running processes of the command. */
 function processes(): number[] {
   return execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
     .split('\n')
-    .filter((line) => line.includes(everything))
+    .filter((line) => line.includes(own))
     .map((line) => Number.parseInt(line, 10))
 }
 
@@ -90,6 +94,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
         process.execPath,
         everything,
         'stdio',
+        own,
       ])
     }
   })
