@@ -56,8 +56,7 @@ function createAdaptedStep() {
     await over.given
     signal?.throwIfAborted()
   }
-  const write = async (message: WireMessage): Promise<void> =>
-    void written.push(parseWireMessage(message) as unknown as Json)
+  const write = async (message: WireMessage): Promise<void> => void written.push(parseWireMessage(message))
   const describeFailure: RevisionPorts['describeFailure'] = (error) => ({
     code: -31_000,
     message: String(error),

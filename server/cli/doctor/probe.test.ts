@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { probe } from './probe.ts'
+import { probe, redirectOf } from './probe.ts'
 
 const url = 'https://provider.example/settings'
 
@@ -48,3 +48,32 @@ it('a probe treats a response that breaks off as a failure', async () => {
   const found = await probe(url, answering(new Response(body)))
   expect(found).toEqual({ kind: 'unreachable', reason: 'the connection was cut' })
 })
+
+it('a probe reads a million characters of a body at most, however long it is', async () => {
+  let parts = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      parts += 1
+      if (parts > 100) controller.close()
+      else controller.enqueue(new Uint8Array(100_000).fill(0x61))
+    },
+  })
+  const found = await probe(url, answering(new Response(body)))
+  expect(found.kind === 'answered' && found.text.length).toBe(1_000_000)
+  expect(parts).toBeLessThan(20)
+})
+
+it.each([
+  [302, 'https://sign-in.example/start?token=secret#part', 'to https://sign-in.example/start'],
+  [308, '/other', 'to /other'],
+  [301, undefined, 'to nowhere'],
+  [200, '/other', undefined],
+  [401, '/other', undefined],
+])(
+  'the target of a response with status %i and Location %s is shown as %s',
+  async (status, location, shown) => {
+    const headers = location === undefined ? {} : { location }
+    const found = await probe(url, answering(new Response(null, { status, headers })))
+    expect(redirectOf(found)).toBe(shown)
+  },
+)
