@@ -5,6 +5,9 @@ import type { Visit } from '../support/server/browser.ts'
 import { createPerson, type Person } from './person.ts'
 import type { ServerAddress } from './server-process.ts'
 
+/** How long the web app's page uses a token of the provider, whose tokens may live for some seconds only. */
+const tokenUseMs = 3000
+
 /** What a tool call was for, as the tools of `choice-tools.ts` say it. */
 export interface Place {
   email: string
@@ -58,6 +61,8 @@ export interface ChoosingPerson extends Person {
   /** What each sign-in showed: boxes as `+scope` or `-scope`, and the workspaces to choose from; `*` is before a chosen one. */
   readonly seen: { boxes: string[]; workspaces: string[] }[]
   connections(): Promise<Connection[]>
+  /** Sends a request to the API of the web app's own page. */
+  manage(method: 'GET' | 'PATCH' | 'DELETE', id?: string, body?: object): Promise<Response>
   /** Changes the connections of a client; each sign-in, a step-up too, made one. Returns the statuses. */
   change(clientId: string, to: { scope?: string; workspace?: string }): Promise<number[]>
 }
@@ -70,19 +75,27 @@ export async function createChoosingPerson(
 ): Promise<ChoosingPerson> {
   const person = await createPerson(server)
   world.list(person.email, workspaces)
-  const token = await providerToken(server, person)
-  const send = (path: string, method: string, body?: object): Promise<Response> =>
-    server.fetch(`${server.baseUrl}/account/api/connections${path}`, {
+  const tokens = { at: -Infinity, latest: '' }
+  const send: ChoosingPerson['manage'] = async (method, id, body) => {
+    const now = performance.now()
+    if (now - tokens.at > tokenUseMs)
+      Object.assign(tokens, { at: now, latest: await providerToken(server, person) })
+    return server.fetch(`${server.baseUrl}/account/api/connections${id === undefined ? '' : `/${id}`}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${tokens.latest}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     })
+  }
   const choosing: ChoosingPerson = {
     ...person,
     leaveOut: [],
     tick: [],
     workspace: workspaces[0] ?? '',
     seen: [],
+    manage: send,
     async allow(authorizationUrl) {
       const { browser, email, password } = person
       const login = await browser.visit(authorizationUrl)
@@ -103,12 +116,12 @@ export async function createChoosingPerson(
       return page.url
     },
     async connections() {
-      const answer = await send('', 'GET')
+      const answer = await send('GET')
       return ((await answer.json()) as { connections: Connection[] }).connections
     },
     async change(clientId, to) {
       const own = (await choosing.connections()).filter(({ client }) => client.id === clientId)
-      return Promise.all(own.map(async ({ id }) => (await send(`/${id}`, 'PATCH', to)).status))
+      return Promise.all(own.map(async ({ id }) => (await send('PATCH', id, to)).status))
     },
   }
   return choosing
