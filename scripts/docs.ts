@@ -19,6 +19,7 @@ import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
 import { conformancePage } from '../tests/conformance/conformance-page.ts'
+import { connectionsApiDocument } from './docs/connections-api.ts'
 import { llmsText } from './docs/llms-text.ts'
 
 /**
@@ -148,6 +149,7 @@ fillTable(
   Object.values(requestFaults).map(({ status, description }) => [String(status), description]),
 )
 writeFileSync(pathOf('conformance.md'), conformancePage())
+writeFileSync(pathOf('connections-api.json'), `${JSON.stringify(connectionsApiDocument, null, 2)}\n`)
 fillEvents('audit events', ({ audit }) => audit)
 fillEvents('other events', ({ audit }) => !audit)
 fillTable(

@@ -30,7 +30,7 @@ interface AdminEnv {
  * read request bodies.
  */
 export function createAdminApi({ token, log, addressOf, version, ...ports }: AdminApiPorts): FetchHandler {
-  const document = openApiDocument(adminRoutes, version)
+  const document = describeAdminApi(version)
   const { keyFile = noKeyFile } = ports
   // Unmodified: an encoded id is decoded once, as a part of the path.
   const app = new Hono<AdminEnv>({ getPath: (request) => new URL(request.url).pathname })
@@ -56,6 +56,23 @@ export function createAdminApi({ token, log, addressOf, version, ...ports }: Adm
   app.notFound(() => refuse(404, 'not_found', 'Path not found. GET /openapi.json lists the available ones.'))
   app.onError((error, c) => answerError(error, c.get('report')))
   return async (request, peer) => app.fetch(request, { peer })
+}
+
+function describeAdminApi(version: string): AdminPorts['document'] {
+  const routes = adminRoutes.map((route) => {
+    const badInput =
+      Object.keys(route.input.shape).length === 0
+        ? 'Parameters were sent, but the operation takes none.'
+        : 'A parameter is invalid or unknown; the description names it and the expected value.'
+    return { ...route, refusals: { 400: badInput, ...route.refusals } }
+  })
+  return openApiDocument(routes, {
+    title: 'Drawbridge admin API',
+    version,
+    description: 'Grants, clients, keys and audit events of a Drawbridge server.',
+    url: '/',
+    token: 'The token in the file of ADMIN_TOKEN_FILE.',
+  })
 }
 
 function requireToken(token: AdminToken): MiddlewareHandler<AdminEnv> {

@@ -1,36 +1,54 @@
 import { z } from 'zod'
-import { type AdminRoute, pathParameters } from './admin-route.ts'
+import { pathParameters } from './admin-route.ts'
+
+/** One request of an API. `input` has the parameters of path and query, `body` is JSON; without a `schema` the answer is an empty 204. */
+export interface DescribedRoute {
+  id: string
+  method: string
+  path: string
+  summary: string
+  input: z.ZodObject
+  body?: z.ZodType
+  schema?: z.ZodType
+  result: string
+  /** By status, besides 401, 500 and 503, which all have. */
+  refusals: Readonly<Record<string, string>>
+}
+
+/** What the document says of a whole API. `token` is the bearer token, in words. */
+export interface DescribedApi {
+  title: string
+  description: string
+  version: string
+  url: string
+  token: string
+}
 
 /** Builds the OpenAPI 3.1 document of `routes`, as plain JSON. */
 export function openApiDocument(
-  routes: readonly AdminRoute[],
-  version: string,
+  routes: readonly DescribedRoute[],
+  { url, token, ...info }: DescribedApi,
 ): { openapi: string; [member: string]: unknown } {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     const path = (paths[route.path] ??= {})
+    const { body } = route
     path[route.method.toLowerCase()] = {
       operationId: route.id,
       summary: route.summary,
       parameters: parametersOf(route),
+      ...(body && { requestBody: { required: true, content: jsonContent(jsonSchema(body, 'input')) } }),
       responses: responsesOf(route),
     }
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Drawbridge admin API',
-      version,
-      description: 'Grants, clients, keys and audit events of a Drawbridge server.',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    servers: [{ url: '/' }],
+    info: { ...info, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url }],
     security: [{ token: [] }],
     paths,
     components: {
-      securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'The token in the file of ADMIN_TOKEN_FILE.' },
-      },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: token } },
       schemas: {
         Error: {
           type: 'object',
@@ -42,7 +60,7 @@ export function openApiDocument(
   }
 }
 
-function parametersOf({ path, input }: AdminRoute): object[] {
+function parametersOf({ path, input }: DescribedRoute): object[] {
   const inPath = pathParameters(path)
   return Object.entries(jsonSchema(input, 'output').properties ?? {}).map(([name, property]) => {
     const { description, ...schema } = property as Record<string, unknown>
@@ -51,25 +69,18 @@ function parametersOf({ path, input }: AdminRoute): object[] {
   })
 }
 
-function responsesOf({ input, schema, result, refusals }: AdminRoute): Record<string, object> {
+function responsesOf({ schema, result, refusals }: DescribedRoute): Record<string, object> {
   const own = Object.entries(refusals).map(([status, description]) => [status, refusal(description)])
+  const content = schema && jsonContent({ ...jsonSchema(schema, 'input'), description: undefined })
   return {
-    200: {
-      description: result,
-      content: jsonContent({ ...jsonSchema(schema, 'input'), description: undefined }),
-    },
-    400: refusal(
-      Object.keys(input.shape).length === 0
-        ? 'Parameters were sent, but the operation takes none.'
-        : 'A parameter is invalid or unknown; the description names it and the expected value.',
-    ),
+    ...(content ? { 200: { description: result, content } } : { 204: { description: result } }),
     401: {
       ...refusal('The token is missing or wrong.'),
       headers: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } } },
     },
-    ...(Object.fromEntries(own) as Record<string, object>),
     500: refusal('Something went wrong; the log has the cause.'),
     503: refusal('The store cannot be reached. Try again later.'),
+    ...(Object.fromEntries(own) as Record<string, object>),
   }
 }
 

@@ -269,5 +269,55 @@ export function choiceCases(browser: () => Browser, clientCallback: () => string
       expect(await phone.text()).toContain('No assistant is connected')
       expect(await statusOf('where')).toBe(401)
     })
+
+    it('a page of the app changes and ends a connection with the session cookie, and no page of another origin can', async () => {
+      world.list(person.email, ['sales', 'legal'])
+      await connect()
+      await phone.open(server.appUrl)
+      await signInOn(phone, person)
+      const { page } = phone
+      const ask = (method: string, id = '', body?: object): Promise<Asked> =>
+        page.evaluate(
+          async (url, init) => {
+            try {
+              const response = await fetch(url, init)
+              return { status: response.status, text: await response.text() }
+            } catch {
+              return { status: 0, text: '' }
+            }
+          },
+          `${server.baseUrl}/account/api/connections${id}`,
+          {
+            method,
+            credentials: 'include' as const,
+            ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+          },
+        )
+      const list = async (): Promise<{ id: string; scope: string }[]> =>
+        (JSON.parse((await ask('GET')).text) as { connections: { id: string; scope: string }[] }).connections
+      const [first] = await list()
+      const id = `/${first?.id}`
+      const changed = await ask('PATCH', id, { scope: 'mcp notes:read', workspace: 'legal' })
+      expect([changed.status, await where()]).toMatchObject([
+        200,
+        { scope: 'mcp notes:read', workspace: 'legal' },
+      ])
+
+      // On the same host, so that the browser would send the cookie.
+      await page.goto(clientCallback().replace('127.0.0.1', 'localhost'))
+      expect((await page.cookies()).length).toBeGreaterThan(0)
+      for (const [method, body] of [['GET'], ['PATCH', { scope: 'mcp' }], ['DELETE']] as const)
+        expect(await ask(method, method === 'GET' ? '' : id, body)).toEqual({ status: 0, text: '' })
+      expect(await where()).toMatchObject({ scope: 'mcp notes:read' })
+
+      await phone.open(`${server.appUrl}/notes`)
+      expect((await ask('DELETE', id)).status).toBe(204)
+      expect([await list(), await statusOf('where')]).toEqual([[], 401])
+    })
   })
+}
+
+interface Asked {
+  status: number
+  text: string
 }
