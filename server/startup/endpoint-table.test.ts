@@ -83,7 +83,7 @@ describe('the endpoints', () => {
     [{ signInLimit: '9' }, signInsUntilRefused, 6],
     [{ sessionCheck: '1m' }, statusesAfterSignOut, [200, 401]],
     [{ sessionCheck: 'off' }, statusesAfterSignOut, [200, 200]],
-    [{}, keySetUrl, undefined],
+    [{}, keySetUrl, 'http://localhost:8787/oauth/jwks'],
     [{ callLimit: '2/m' }, () => statusesOfPings(3), [200, 200, 429]],
     [{ callLimit: 'off' }, () => statusesOfPings(3), [200, 200, 200]],
   ])('the endpoints follow the settings %j', async (settings, effect, value) => {

@@ -253,7 +253,7 @@ function clientEndpoints(
 }
 
 function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
-  const { config, urls, store, provider, runtime, tools, keeper, report } = parts
+  const { config, urls, store, provider, runtime, tools, keeper } = parts
   const { endpoint } = tools
   return {
     urls,
@@ -269,7 +269,6 @@ function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
         keeper,
         runtime,
         checkSeconds: config.sessionCheck,
-        report,
       }),
       runtime,
       resource: urls.resource,

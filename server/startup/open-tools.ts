@@ -128,7 +128,7 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   starting.catch((error: unknown) => report('tools_not_started', { error }))
   return {
     endpoint,
-    workspaces: workspaces && createWorkspaceList(async (of) => workspaces(contexts.ofUser(of))),
+    workspaces: workspaces && createWorkspaceList(async (of) => workspaces(contexts.ofUser(of)), report),
     keySet: () => assertions.keySet(),
     started: starting,
     async close() {

@@ -50,14 +50,14 @@ async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Op
 function openUpstream(
   { workspacesUrl }: Upstream,
   opened: Opened,
-  { runtime }: Pick<ToolsPorts, 'runtime'>,
+  { runtime, report }: Pick<ToolsPorts, 'runtime' | 'report'>,
 ): Tools {
   return {
     ...opened,
     workspaces:
       workspacesUrl === undefined
         ? undefined
-        : createWorkspaceList((of) => fetchWorkspaces(workspacesUrl, of, runtime)),
+        : createWorkspaceList((of) => fetchWorkspaces(workspacesUrl, of, runtime), report),
     close: () => opened.endpoint.close(),
   }
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ScopeCatalogue } from '../tokens/scope.ts'
-import { type ListWorkspaces, WorkspacesUnavailableError } from '../workspaces/workspace-list.ts'
+import type { ListWorkspaces } from '../workspaces/workspace-list.ts'
 import { isLive } from './grant-pages.ts'
 import type { Grant, GrantStore, Workspace } from './grant.ts'
 import type { SessionKeeper } from './session-keeper.ts'
@@ -20,14 +20,14 @@ export interface WantedChange {
   workspaceId?: string | undefined
 }
 
+/**
+ * Result of a change. `gone`: the grant is unknown, over, or another user's, which look the same. `unchanged`: it is as wanted already.
+ * `scope`: it lacks a wanted scope, which only a sign-in gives. `workspace`: the wanted one is not the user's. `unavailable`: the
+ * workspaces cannot be listed right now.
+ */
 export type GrantChange =
-  | { kind: 'changed'; grant: Grant }
-  /** It is as wanted already. */
-  | { kind: 'unchanged'; grant: Grant }
-  /** Unknown, over, or another user's: they look the same. */
-  | { kind: 'gone' }
-  /** A scope that the grant has not, which only a sign-in gives, or a workspace that is not the user's. */
-  | { kind: 'refused'; field: 'scope' | 'workspace'; grant: Grant }
+  | { kind: 'gone'; grant?: undefined }
+  | { kind: 'changed' | 'unchanged' | 'scope' | 'workspace' | 'unavailable'; grant: Grant }
 
 /** Finds a live grant of a user. */
 export async function findOwnGrant(
@@ -39,16 +39,15 @@ export async function findOwnGrant(
   return record?.grant.user.id === userId && isLive(record, runtime.now()) ? record.grant : undefined
 }
 
-/** Lists the workspaces that a grant can have. Rejects with {@link WorkspacesUnavailableError}. */
+/** Lists the workspaces that a grant can have. Undefined while that is not possible. */
 export async function workspacesOf(
   grant: Grant,
   { store, keeper, workspaces }: GrantChangePorts,
-): Promise<readonly Workspace[]> {
+): Promise<readonly Workspace[] | undefined> {
   if (!workspaces) return []
   const stored = await store.findProviderSession(grant.id)
   const kept = stored && (await keeper.keep(stored))
-  if (kept?.kind !== 'live')
-    throw new WorkspacesUnavailableError('The session at the provider cannot be used right now.')
+  if (kept?.kind !== 'live') return undefined
   const { user, clientId, scope } = grant
   const providerToken = (): string => keeper.open(kept.session).accessToken
   return workspaces({ user, clientId, scope, providerToken })
@@ -56,7 +55,7 @@ export async function workspacesOf(
 
 /**
  * Narrows the scope of a user's grant or changes its workspace, for every instance and every call that begins from now on. Tokens
- * stay. Rejects with {@link WorkspacesUnavailableError}.
+ * stay.
  */
 export async function changeOwnGrant(
   grantId: string,
@@ -68,9 +67,9 @@ export async function changeOwnGrant(
     const grant = await findOwnGrant(grantId, userId, ports)
     if (!grant) return { kind: 'gone' }
     const scope = narrowed(grant, wanted.scope, ports)
-    if (scope === undefined) return { kind: 'refused', field: 'scope', grant }
+    if (scope === undefined) return { kind: 'scope', grant }
     const workspace = await wantedWorkspace(grant, wanted.workspaceId, ports)
-    if (workspace === 'unknown') return { kind: 'refused', field: 'workspace', grant }
+    if (typeof workspace === 'string') return { kind: workspace, grant }
     if (scope === grant.scope && workspace?.id === grant.workspace?.id) return { kind: 'unchanged', grant }
     const to = { scope, workspace }
     // Not if it was changed meanwhile: that must not be undone unseen.
@@ -95,7 +94,8 @@ async function wantedWorkspace(
   grant: Grant,
   id: string | undefined,
   ports: GrantChangePorts,
-): Promise<Workspace | 'unknown' | undefined> {
+): Promise<Workspace | undefined | 'workspace' | 'unavailable'> {
   if (id === undefined || id === grant.workspace?.id) return grant.workspace
-  return (await workspacesOf(grant, ports)).find((workspace) => workspace.id === id) ?? 'unknown'
+  const listed = await workspacesOf(grant, ports)
+  return listed ? (listed.find((workspace) => workspace.id === id) ?? 'workspace') : 'unavailable'
 }

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { StoredProviderSession } from './grant.ts'
-import { type Claims, ProviderError, type SessionLife, type SessionProbe } from './session-provider.ts'
+import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 
 /** After an unanswered probe, sessions are not probed for this long. */
 const pauseSeconds = 30
@@ -9,9 +9,8 @@ const maxAnswers = 10_000
 const refreshAheadSeconds = 120
 const refreshJitterSeconds = 30
 
-/** `Of` is what a probe is about: the access token, unless said otherwise. */
-export interface LivenessPorts<Of = string> {
-  provider: { probe?(of: Of): Promise<SessionProbe> }
+export interface LivenessPorts {
+  provider: Pick<SessionProvider, 'probe'>
   runtime: Pick<Runtime, 'now'>
   /** How long a response is trusted; undefined: sessions are never probed and all count as live. */
   checkSeconds: number | undefined
@@ -27,15 +26,15 @@ export interface LivenessPorts<Of = string> {
  * one has succeeded. An unreadable response says nothing about other sessions: for its own key the last known result stays, for at
  * least 30 seconds.
  */
-export class Liveness<Of = string> {
-  readonly #ports: LivenessPorts<Of>
+export class Liveness {
+  readonly #ports: LivenessPorts
   readonly #answers = new BoundedMap<Answer>(maxAnswers)
   readonly #asking = new Map<string, Promise<SessionLife>>()
   #isFailing = false
   #pausedUntil = 0
   #quietUntil = 0
 
-  constructor(ports: LivenessPorts<Of>) {
+  constructor(ports: LivenessPorts) {
     this.#ports = ports
   }
 
@@ -57,10 +56,10 @@ export class Liveness<Of = string> {
   }
 
   /** Once for all concurrent callers. Without a clear response the last known state stays, or else the session counts as live. */
-  probe(key: string, of: Of): Promise<SessionLife> {
+  probe(key: string, accessToken: string): Promise<SessionLife> {
     const running = this.#asking.get(key)
     if (running) return running
-    const started = this.#sendProbe(key, of).finally(() => this.#asking.delete(key))
+    const started = this.#sendProbe(key, accessToken).finally(() => this.#asking.delete(key))
     this.#asking.set(key, started)
     return started
   }
@@ -71,13 +70,13 @@ export class Liveness<Of = string> {
     return claims && { claims, at }
   }
 
-  async #sendProbe(key: string, of: Of): Promise<SessionLife> {
+  async #sendProbe(key: string, accessToken: string): Promise<SessionLife> {
     const { provider, runtime, reportFailure } = this.#ports
     const isTrial = this.#isFailing
     // Hold other probes back until this one is answered.
     if (isTrial) this.#pausedUntil = runtime.now() + pauseSeconds
     try {
-      const { life, claims } = (await provider.probe?.(of)) ?? { life: 'live' }
+      const { life, claims } = (await provider.probe?.(accessToken)) ?? { life: 'live' }
       this.#setAnswer(key, { life, claims, at: runtime.now() })
       return life
     } catch (error) {

@@ -3,7 +3,8 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BackgroundWork } from '../background-work.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
-import type { SessionProvider } from '../session/session-provider.ts'
+import type { ProviderSession, SessionProvider } from '../session/session-provider.ts'
+import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
 import type { SignInLimitPorts } from './sign-in-limit.ts'
 import type { BrowserBinding } from './browser-seal.ts'
 
@@ -63,6 +64,40 @@ export function sealPending(
   const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(binding) }
   const sealed = sealer.seal(JSON.stringify(payload), contextOf(kind, row))
   return { ...row, sealed, expiresAt: runtime.now() + seconds }
+}
+
+/** Stores a sign-in with its session until its next step. Returns its id, which is the `grantId` of the session. */
+export async function storePending(
+  kind: string,
+  pending: { payload: unknown; session: ProviderSession; binding: BrowserBinding; seconds: number },
+  ports: SignInPorts,
+): Promise<string> {
+  const { runtime, sealer, store, provider } = ports
+  const row = sealPending(kind, pending.payload, pending, ports)
+  const sessionRow = { grantId: row.id, version: 1, issuedAt: runtime.now() }
+  const session = sealProviderSession({ ...pending.session, issuer: provider.issuer }, sessionRow, sealer)
+  await store.addSecondFactor({ ...row, session })
+  return row.id
+}
+
+/**
+ * Finds a sign-in of {@link storePending}, which goes on waiting. Undefined if it is unknown, expired, of another browser, kind or key
+ * ring, or after `max` attempts.
+ */
+export async function attemptPending(
+  kind: string,
+  { id, max, binding }: { id: string; max: number; binding: BrowserBinding },
+  { store, runtime, provider, sealer }: SignInPorts,
+): Promise<{ payload: unknown; session: ProviderSession } | undefined> {
+  const pending = await store.attemptSecondFactor(
+    { id, bindingHash: hashSecret(binding), max },
+    runtime.now(),
+  )
+  const payload = pending && openPending(kind, pending, { sealer })
+  const opening = pending && openSessionOf(provider.issuer, pending.session, sealer)
+  return payload !== undefined && opening?.kind === 'opened'
+    ? { payload, session: opening.session }
+    : undefined
 }
 
 /** Opens the payload of {@link sealPending}; undefined when no key of the ring opens it. */

@@ -1,9 +1,8 @@
-import { hashSecret } from '../seal.ts'
-import { openPending, type PendingSecondFactor, sealPending, type SignInPorts } from './pending-sign-in.ts'
-import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
+import { attemptPending, type SignInPorts, storePending } from './pending-sign-in.ts'
 import {
   ProviderError,
   type ProviderFailure,
+  type ProviderSession,
   type SecondFactor,
   type SignIn,
   type SignInStep,
@@ -42,14 +41,11 @@ export async function afterFirstStep(
   ports: SignInPorts,
 ): Promise<FirstStep> {
   if (step.kind === 'signed_in') return step
-  const { runtime, sealer, store, provider } = ports
-  const { factors } = step
+  const { factors, session } = step
   const payload: PendingPayload = { factors, account }
-  const pending = sealPending(pendingKind, payload, { binding, seconds: pendingTtlSeconds }, ports)
-  const row = { grantId: pending.id, version: 1, issuedAt: runtime.now() }
-  const session = sealProviderSession({ ...step.session, issuer: provider.issuer }, row, sealer)
-  await keepOrSignOut(step.session, provider, () => store.addSecondFactor({ ...pending, session }))
-  return { kind: 'second_factor', prompt: { id: pending.id, factors } }
+  const pending = { payload, session, binding, seconds: pendingTtlSeconds }
+  const id = await keepOrSignOut(session, ports.provider, () => storePending(pendingKind, pending, ports))
+  return { kind: 'second_factor', prompt: { id, factors } }
 }
 
 /** Unvalidated. Without a known `factorId` the code applies to the first factor. */
@@ -91,13 +87,13 @@ export async function trySecondFactor(
   ports: SignInPorts,
 ): Promise<SecondFactorResult> {
   const { store, runtime } = ports
-  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), max: maxPosts }
-  const pending = await store.attemptSecondFactor(claim, runtime.now())
-  const payload = pending && (openPending(pendingKind, pending, ports) as PendingPayload | undefined)
-  const { factors, account } = payload ?? { factors: [] }
+  const { id } = attempt
+  const claim = { id, max: maxPosts, binding: visitor.binding }
+  const pending = await attemptPending(pendingKind, claim, ports)
+  const { factors, account } = (pending?.payload ?? { factors: [] }) as PendingPayload
   const factor = factors.find(({ id }) => id === attempt.factorId) ?? factors[0]
   if (!pending || !factor) return { kind: 'over', reason: 'gone' }
-  const retry = { kind: 'again', prompt: { id: pending.id, factors }, factorId: factor.id } as const
+  const retry = { kind: 'again', prompt: { id, factors }, factorId: factor.id } as const
   const code = attempt.code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(code)) {
     const failure = new ProviderError('wrong_code', 'The posted code does not have six digits.')
@@ -106,8 +102,9 @@ export async function trySecondFactor(
   try {
     // After a social sign-in the factor stands for the account, whose name is unknown: its codes have the limit of a password.
     const counted = account ?? factor.id
-    const signIn = await verifyCode(pending, { factorId: factor.id, code, account: counted }, visitor, ports)
-    const first = await store.removeSecondFactor(pending.id, false, runtime.now())
+    const given = { session: pending.session, factorId: factor.id, code }
+    const signIn = await verifyCode(given, counted, visitor, ports)
+    const first = await store.removeSecondFactor(id, false, runtime.now())
     return first ? { kind: 'signed_in', signIn, account: counted } : { kind: 'over', reason: 'gone' }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
@@ -124,18 +121,14 @@ export async function cancelSecondFactor(
 }
 
 async function verifyCode(
-  pending: PendingSecondFactor,
-  { factorId, code, account }: { factorId: string; code: string; account: string },
+  given: { session: ProviderSession; factorId: string; code: string },
+  account: string,
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<SignIn> {
-  const { provider, sealer } = ports
-  const opening = openSessionOf(provider.issuer, pending.session, sealer)
-  if (opening.kind !== 'opened')
-    throw new ProviderError('expired', `The incomplete session is ${opening.kind}.`)
+  const { provider } = ports
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
   const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
-  const given = { session: opening.session, factorId, code }
   return judgeSignIn(counted, provider.verifySecondFactor.bind(provider, given), ports)
 }
 

@@ -1,7 +1,6 @@
-import { sealPending, type SignInPorts } from './pending-sign-in.ts'
+import { type SignInPorts, storePending } from './pending-sign-in.ts'
 import { createBrowserBinding } from './browser-seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from '../session/session-provider.ts'
-import { sealProviderSession } from '../session/session-seal.ts'
 
 /** Signs the session out if `keep` rejects. That is not retried: the store, which would remember it, has just failed. */
 export async function keepOrSignOut<T>(
@@ -19,19 +18,15 @@ export async function keepOrSignOut<T>(
 
 /** Ends the session of an abandoned sign-in, at once or by the outbox. If the store fails too, it ends by the provider's rules. */
 export async function endUnusedSession(session: ProviderSession, ports: SignInPorts): Promise<void> {
-  const { store, provider, sealer, runtime } = ports
+  const { store, provider, runtime } = ports
   try {
     await provider.signOut(session)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     if (error.failure === 'disabled') return
-    const now = runtime.now()
     // Stored as a sign-in whose second step was cancelled, of a browser that does not exist.
     const binding = createBrowserBinding(runtime.randomBytes)
-    const pending = sealPending('unused session', {}, { binding, seconds: 1 }, ports)
-    const row = { grantId: pending.id, version: 1, issuedAt: now }
-    const sealed = sealProviderSession({ ...session, issuer: provider.issuer }, row, sealer)
-    await store.addSecondFactor({ ...pending, session: sealed })
-    await store.removeSecondFactor(pending.id, true, now)
+    const id = await storePending('unused session', { payload: {}, session, binding, seconds: 1 }, ports)
+    await store.removeSecondFactor(id, true, runtime.now())
   }
 }

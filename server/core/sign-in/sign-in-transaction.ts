@@ -1,19 +1,20 @@
 import { BrowserSeal } from './browser-seal.ts'
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import type { CountedAttempt } from '../limits/attempt-limit.ts'
+import type { ScopeBox } from './scope-choice.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
-/** To authorize a client, to authorize a device by its code (RFC 8628), or to manage connections. `language` is a BCP 47 tag. */
-export type SignInPurpose = { language: string } & (
-  | ({ kind: 'authorization'; request: AuthorizationRequest } & ChosenScope)
-  | ({ kind: 'device'; device: PendingDevice; userCode: string } & ChosenScope)
-  | { kind: 'account' }
+/** To authorize a client, or a device by its code (RFC 8628). */
+export type ClientPurpose = {
+  /** The boxes of the login page, as they were left; undefined until it is shown, and without optional scopes. */
+  boxes?: readonly ScopeBox[] | undefined
+} & (
+  | { kind: 'authorization'; request: AuthorizationRequest }
+  | { kind: 'device'; device: PendingDevice; userCode: string }
 )
 
-interface ChosenScope {
-  /** What the user left of the requested scope; undefined until they have chosen. */
-  chosen?: string | undefined
-}
+/** To let a client in, or to manage connections. `language` is a BCP 47 tag. */
+export type SignInPurpose = { language: string } & (ClientPurpose | { kind: 'account' })
 
 export interface EmailPrompt {
   id: string
@@ -25,13 +26,16 @@ export interface EmailPrompt {
 
 export interface SignInTransaction {
   purpose: SignInPurpose
-  /** The scopes with a box on the login page. */
-  boxes?: readonly string[] | undefined
   /** The stored sign-in that waits for its second factor or its workspace; undefined on the page of the first step. */
   stored?: { waitsFor: 'second_factor' | 'workspace'; id: string } | undefined
   emailPrompt?: EmailPrompt | undefined
   /** The access rules refused the account that signed in last: cancelling then reports that to the client. */
   notAllowed?: true | undefined
+}
+
+/** Returns whether a page begins a sign-in, and so has the boxes. */
+export function isFirstPage({ stored, emailPrompt }: Omit<SignInTransaction, 'purpose'>): boolean {
+  return stored === undefined && emailPrompt === undefined
 }
 
 /** Seals purpose and pending sign-in together: a code entered for one purpose cannot complete another. */

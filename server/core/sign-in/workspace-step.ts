@@ -1,7 +1,5 @@
-import { hashSecret } from '../seal.ts'
-import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
 import type { Identity, SignIn } from '../session/session-provider.ts'
-import { openPending, sealPending, type SignInPorts } from './pending-sign-in.ts'
+import { attemptPending, type SignInPorts, storePending } from './pending-sign-in.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
 
@@ -17,43 +15,29 @@ export interface CompletedSignIn {
   account?: string | undefined
 }
 
-interface PendingPayload {
-  identity: Identity
-  account: string | undefined
-}
-
-/** Stores a completed sign-in until its workspace is chosen, for ten minutes and this browser only. Returns its id. */
+/**
+ * Stores a completed sign-in until its workspace is chosen, for this browser only: ten minutes, or until its access token expires, which
+ * the app's list needs. Returns its id.
+ */
 export async function awaitWorkspace(
   { signIn: { session, identity }, account }: CompletedSignIn,
   { binding }: Pick<SignInVisitor, 'binding'>,
   ports: SignInPorts,
 ): Promise<string> {
-  const { runtime, sealer, store, provider } = ports
-  const payload: PendingPayload = { identity, account }
-  const pending = sealPending(pendingKind, payload, { binding, seconds: pendingTtlSeconds }, ports)
-  const row = { grantId: pending.id, version: 1, issuedAt: runtime.now() }
-  const sealed = sealProviderSession({ ...session, issuer: provider.issuer }, row, sealer)
-  await keepOrSignOut(session, provider, () => store.addSecondFactor({ ...pending, session: sealed }))
-  return pending.id
+  const seconds = Math.min(pendingTtlSeconds, session.expiresAt - ports.runtime.now())
+  const pending = { payload: { identity, account }, session, binding, seconds }
+  return keepOrSignOut(session, ports.provider, () => storePending(pendingKind, pending, ports))
 }
 
 /** Finds a waiting sign-in, which goes on waiting. Undefined if it is unknown, expired, of another browser, or posted too often. */
 export async function findAwaiting(
   id: string,
-  { binding }: Pick<SignInVisitor, 'binding'>,
+  visitor: Pick<SignInVisitor, 'binding'>,
   ports: SignInPorts,
 ): Promise<CompletedSignIn | undefined> {
-  const { store, runtime, provider, sealer } = ports
-  const claim = { id, bindingHash: hashSecret(binding), max: maxPosts }
-  const pending = await store.attemptSecondFactor(claim, runtime.now())
-  const payload = pending && (openPending(pendingKind, pending, ports) as PendingPayload | undefined)
-  const opening = pending && openSessionOf(provider.issuer, pending.session, sealer)
-  if (!payload || opening?.kind !== 'opened') return undefined
-  const { identity, account } = payload
-  return { signIn: { session: opening.session, identity }, account }
-}
-
-/** Ends the wait of a sign-in, whose session is the caller's from then on. Returns true for exactly one caller. */
-export function endAwaiting(id: string, { store, runtime }: SignInPorts): Promise<boolean> {
-  return store.removeSecondFactor(id, false, runtime.now())
+  const attempt = { id, max: maxPosts, binding: visitor.binding }
+  const found = await attemptPending(pendingKind, attempt, ports)
+  if (!found) return undefined
+  const { identity, account } = found.payload as { identity: Identity; account?: string }
+  return { signIn: { session: found.session, identity }, account }
 }

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { createWorkspaceList, workspacesIn, WorkspacesUnavailableError } from './workspace-list.ts'
+import { createWorkspaceList, workspacesIn } from './workspace-list.ts'
 
 const of = {
   user: { id: 'p#ada', sub: 'ada', email: undefined, name: undefined },
@@ -56,7 +56,7 @@ it.each<[what: string, given: unknown, fault: string]>([
 
 it('a list passes the user on, and returns what the app says', async () => {
   const read = vi.fn(async () => [{ id: 'a', name: 'A' }])
-  expect(await createWorkspaceList(read)(of)).toStrictEqual([{ id: 'a', name: 'A' }])
+  expect(await createWorkspaceList(read, () => {})(of)).toStrictEqual([{ id: 'a', name: 'A' }])
   expect(read).toHaveBeenCalledExactlyOnceWith(of)
 })
 
@@ -72,21 +72,21 @@ it.each<[what: string, read: () => Promise<unknown>, message: string]>([
   ['rejects with a text', async () => Promise.reject('boom'), 'boom'],
   ['returns something else', async () => 'x', 'expected an array'],
 ])('a list that the app %s is unavailable, with the reason for the log', async (_what, read, message) => {
-  const failure = await createWorkspaceList(read)(of).catch((error: unknown) => error)
-  expect(failure).toBeInstanceOf(WorkspacesUnavailableError)
-  expect(String(failure)).toContain(message)
+  const report = vi.fn()
+  expect(await createWorkspaceList(read, report)(of)).toBeUndefined()
+  expect(report).toHaveBeenCalledExactlyOnceWith('workspaces_failed', { message })
 })
 
 it('a list that takes longer than ten seconds is unavailable', async () => {
   vi.useFakeTimers()
   try {
-    const listed = createWorkspaceList(() => new Promise(() => {}))(of).catch((error: unknown) => error)
-    let settled: unknown
-    void listed.then((value) => (settled = value))
+    const report = vi.fn()
+    const listed = createWorkspaceList(() => new Promise(() => {}), report)(of)
     await vi.advanceTimersByTimeAsync(9_999)
-    expect(settled).toBeUndefined()
+    expect(report).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
-    expect(String(settled)).toContain('no answer within ten seconds')
+    expect(report).toHaveBeenCalledWith('workspaces_failed', { message: 'no answer within ten seconds' })
+    expect(await listed).toBeUndefined()
   } finally {
     vi.useRealTimers()
   }

@@ -14,26 +14,24 @@ export interface WorkspaceUser {
 /** Reads the workspaces of a user from the web app, unchecked. May reject with anything. */
 export type ReadWorkspaces = (of: WorkspaceUser) => Promise<unknown>
 
-/** Lists the workspaces of a user as the app knows them now. Rejects with {@link WorkspacesUnavailableError}. */
-export type ListWorkspaces = (of: WorkspaceUser) => Promise<readonly Workspace[]>
-
-/** The app did not list a user's workspaces, or not as described. The message is for the log. */
-export class WorkspacesUnavailableError extends Error {
-  override readonly name = 'WorkspacesUnavailableError'
-}
+/** Lists the workspaces of a user as the app knows them now. Undefined while it does not, or not as described: the log says why. */
+export type ListWorkspaces = (of: WorkspaceUser) => Promise<readonly Workspace[] | undefined>
 
 const maxReadMs = 10_000
 const maxWorkspaces = 1000
 const maxNameLength = 200
 
 /** Creates the checked list of `read`, which gets ten seconds. */
-export function createWorkspaceList(read: ReadWorkspaces): ListWorkspaces {
+export function createWorkspaceList(
+  read: ReadWorkspaces,
+  report: (event: 'workspaces_failed', fields: { message: string }) => void,
+): ListWorkspaces {
   return async (of) => {
     try {
       return workspacesIn(await within(maxReadMs, read(of)))
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new WorkspacesUnavailableError(`The workspaces could not be listed: ${reason}`, { cause })
+    } catch (error) {
+      report('workspaces_failed', { message: error instanceof Error ? error.message : String(error) })
+      return undefined
     }
   }
 }

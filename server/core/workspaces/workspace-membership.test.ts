@@ -1,8 +1,10 @@
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
+import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { Workspace } from '../session/grant.ts'
+import { createWorkspaceList } from './workspace-list.ts'
 import { WorkspaceMembership } from './workspace-membership.ts'
 
 const sales = { id: 'sales', name: 'Sales' }
@@ -13,12 +15,15 @@ let runtime: FakeRuntime
 /** What the app answers, or fails with. */
 let answer: readonly Workspace[] | Error
 let asked: string[]
+/** The app answers when it resolves. */
+let hangs: Signal | undefined
 let reported: string[]
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
   answer = [sales, other]
   asked = []
+  hangs = undefined
   reported = []
 })
 
@@ -26,15 +31,18 @@ function membership(options: { checkSeconds?: number | undefined; none?: boolean
   return new WorkspaceMembership({
     list: options.none
       ? undefined
-      : async ({ user, clientId, scope, providerToken }) => {
-          asked.push([user.sub, clientId, scope, providerToken()].join(' '))
-          if (answer instanceof Error) throw answer
-          return answer
-        },
+      : createWorkspaceList(
+          async ({ user, clientId, scope, providerToken }) => {
+            asked.push([user.sub, clientId, scope, providerToken()].join(' '))
+            await hangs?.given
+            if (answer instanceof Error) throw answer
+            return answer
+          },
+          (_event, { message }) => void reported.push(message),
+        ),
     keeper: { open: ({ sealed }) => ({ ...signInSample('a').session, accessToken: `token of ${sealed}` }) },
     runtime,
     checkSeconds: options.checkSeconds,
-    report: (_event, { message }) => void reported.push(message),
   })
 }
 
@@ -113,15 +121,83 @@ it('while the app cannot answer, the last answer stays, it is asked at most ever
   runtime.advance(checkSeconds)
   answer = new Error('down')
   expect(await members.isMember(grant, session)).toBe(true)
-  expect(await members.isMember(grantSample('b', { workspace: sales }).grant, session)).toBe(true)
+  runtime.advance(29)
+  expect(await members.isMember(grant, session)).toBe(true)
   expect(asked).toHaveLength(1)
   expect(reported).toEqual(['down'])
-  runtime.advance(30)
+  runtime.advance(1)
   answer = [other]
   expect(await members.isMember(grant, session)).toBe(false)
   runtime.advance(checkSeconds)
   answer = new Error('down')
   expect(await members.isMember(grant, session)).toBe(false)
+})
+
+it('a former member stays one when the session is refreshed while the app is down', async () => {
+  const members = membership()
+  runtime.advance(checkSeconds)
+  answer = [other]
+  expect(await members.isMember(grant, session)).toBe(false)
+  answer = new Error('down')
+  expect(await members.isMember(grant, { ...session, version: 2 })).toBe(false)
+})
+
+it.each<[what: string, hostile: readonly Workspace[] | Error]>([
+  ['fails', new Error('down')],
+  ['is of another form', 'nothing' as unknown as Workspace[]],
+])(
+  "a user whose list %s does not keep another user's membership from being checked",
+  async (_what, hostile) => {
+    const members = membership()
+    runtime.advance(checkSeconds)
+    answer = hostile
+    const { grant: theirs } = grantSample('b', { workspace: sales })
+    expect(await members.isMember(theirs, session)).toBe(true)
+    answer = [other]
+    expect(await members.isMember(grant, session)).toBe(false)
+  },
+)
+
+it('a call waits two seconds for an app that hangs, whose answer counts when it comes', async () => {
+  vi.useFakeTimers()
+  try {
+    const members = membership()
+    runtime.advance(checkSeconds)
+    answer = [other]
+    hangs = createSignal()
+    const answers: boolean[] = []
+    const calls = [grant, grant].map(async (of) => void answers.push(await members.isMember(of, session)))
+    await vi.advanceTimersByTimeAsync(1999)
+    expect(answers).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    await Promise.all(calls)
+    expect(answers).toEqual([true, true])
+    hangs.give()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await members.isMember(grant, session)).toBe(false)
+    expect(asked).toHaveLength(1)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('a late call with an older session does not ask again', async () => {
+  const members = membership()
+  expect(await members.isMember(grant, { ...session, version: 2 })).toBe(true)
+  expect(await members.isMember(grant, session)).toBe(true)
+  expect(asked).toHaveLength(1)
+})
+
+it('a list that lies, with other ids each time, refuses and lets in by its last answer', async () => {
+  const members = membership()
+  const seen: boolean[] = []
+  for (let round = 0; round < 6; round += 1) {
+    runtime.advance(checkSeconds)
+    answer = round % 2 === 0 ? [{ id: `made up ${round}`.replaceAll(' ', '-'), name: 'x' }] : [sales]
+    seen.push(await members.isMember(grant, session), await members.isMember(grant, session))
+  }
+  expect(seen).toEqual([false, false, true, true, false, false, true, true, false, false, true, true])
+  expect(asked).toHaveLength(6)
 })
 
 it('calls at once ask the app once', async () => {

@@ -1,7 +1,7 @@
+import { within } from '@drawbridge/shared/async.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Grant, StoredProviderSession } from '../session/grant.ts'
-import { Liveness } from '../session/session-liveness.ts'
-import { ProviderError } from '../session/session-provider.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import type { ListWorkspaces } from './workspace-list.ts'
 
@@ -12,53 +12,67 @@ export interface WorkspaceMembershipPorts {
   runtime: Pick<Runtime, 'now'>
   /** How long an answer is trusted; undefined: until the provider's session is refreshed. */
   checkSeconds: number | undefined
-  report: (event: 'workspaces_failed', fields: { message: string }) => void
 }
 
-interface Subject {
-  grant: Grant
-  session: StoredProviderSession
+/** What the app said about a grant's workspace, for one version of the provider's session. Times are epoch seconds. */
+interface Known {
+  version: number
+  until: number
+  isMember: boolean
+  reading?: Promise<boolean> | undefined
 }
+
+const maxKnown = 10_000
+/** The app is not asked about a grant more often than this while it does not answer. */
+const retrySeconds = 30
+/** Calls of a grant do not wait longer for an app that hangs; its answer counts when it comes. */
+const maxWaitMs = 2000
 
 /**
  * Tells whether users are still in the workspaces of their grants: the app is asked after each refresh of the provider's session
- * and every `checkSeconds`. While it cannot answer, the last answer stays, or the user counts as a member.
+ * and every `checkSeconds`. While it does not answer, the last answer stays, or the user counts as a member. One grant says
+ * nothing about another: a user whose list fails must not keep others from being checked.
  */
 export class WorkspaceMembership {
   readonly #ports: WorkspaceMembershipPorts
-  readonly #liveness: Liveness<Subject>
+  readonly #known = new BoundedMap<Known>(maxKnown)
 
   constructor(ports: WorkspaceMembershipPorts) {
     this.#ports = ports
-    const { runtime, checkSeconds = Infinity, report } = ports
-    this.#liveness = new Liveness({
-      runtime,
-      checkSeconds,
-      provider: { probe: (of) => this.#probe(of) },
-      reportFailure: ({ message }) => report('workspaces_failed', { message }),
-    })
   }
 
   async isMember(grant: Grant, session: StoredProviderSession): Promise<boolean> {
-    if (!grant.workspace || !this.#ports.list) return true
-    const key = `${grant.id} ${session.version} ${grant.workspace.id}`
+    const { list, runtime, checkSeconds = Infinity } = this.#ports
+    const { workspace } = grant
+    if (!workspace || !list) return true
+    const key = `${grant.id} ${workspace.id}`
     // The list was read at the sign-in.
-    const provenAt = session.version === 1 ? grant.createdAt : -Infinity
-    const life = this.#liveness.lifeOf(key, provenAt) ?? (await this.#liveness.probe(key, { grant, session }))
-    return life === 'live'
+    const known = this.#known.get(key) ?? {
+      version: 1,
+      until: grant.createdAt + checkSeconds,
+      isMember: true,
+    }
+    if (!known.reading && (known.version < session.version || known.until <= runtime.now())) {
+      known.version = session.version
+      known.until = runtime.now() + checkSeconds
+      known.reading = this.#read(grant, session, known)
+      this.#known.set(key, known)
+    }
+    return known.reading ? ((await within(maxWaitMs, known.reading)) ?? known.isMember) : known.isMember
   }
 
-  async #probe({ grant, session }: Subject): Promise<{ life: 'live' | 'ended' }> {
-    const { list, keeper } = this.#ports
-    const { user, clientId, scope, workspace } = grant
+  /** Never rejects: the list does not. */
+  async #read(
+    { user, clientId, scope, workspace }: Grant,
+    session: StoredProviderSession,
+    known: Known,
+  ): Promise<boolean> {
+    const { list, keeper, runtime } = this.#ports
     const providerToken = (): string => keeper.open(session).accessToken
-    try {
-      const listed = await list?.({ user, clientId, scope, providerToken })
-      return { life: listed?.some(({ id }) => id === workspace?.id) === false ? 'ended' : 'live' }
-    } catch (error) {
-      throw new ProviderError('transient', error instanceof Error ? error.message : String(error), {
-        cause: error,
-      })
-    }
+    const listed = await list?.({ user, clientId, scope, providerToken })
+    if (listed) known.isMember = listed.some(({ id }) => id === workspace?.id)
+    else known.until = Math.min(known.until, runtime.now() + retrySeconds)
+    known.reading = undefined
+    return known.isMember
   }
 }

@@ -8,9 +8,17 @@ import {
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
+import type { GrantChange } from '../../core/session/grant-change.ts'
 import type { Grant } from '../../core/session/grant.ts'
-import { endAllConnections, endConnection, findClients, listRecords, listWaiting } from './connections.ts'
-import { canChange, renderChange, takeChange } from './change.ts'
+import {
+  changeConnection,
+  endAllConnections,
+  endConnection,
+  findClients,
+  listRecords,
+  listWaiting,
+} from './connections.ts'
+import { canChange, renderChange } from './change.ts'
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -68,7 +76,7 @@ async function showChange(
   const { language, ports } = visit
   const form = accountFormSeal.seal(session.id, binding, ports.signIn)
   const html = await renderChange(grantId, session.userId, form, visit)
-  if (html === undefined) return backWith('already_ended', { session, binding }, ports)
+  if (html === undefined) return backWith('already_ended', { session, binding }, visit)
   const headers = { 'set-cookie': ports.cookies.csrf.write(binding) }
   return page(html, { language, look: ports.app.look }, 200, headers)
 }
@@ -119,47 +127,57 @@ async function renderConnections(
   return answer
 }
 
+const changeNotices: Readonly<Record<GrantChange['kind'], AccountNotice>> = {
+  gone: 'already_ended',
+  changed: 'changed',
+  unchanged: 'changed',
+  scope: 'change_refused',
+  workspace: 'change_refused',
+  unavailable: 'not_changed',
+}
+
 async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
-  const { context, language, ports } = visit
+  const { context, ports } = visit
   const owner = findOwner(visit)
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
   if (!owner) return redirect(accountPath(ports))
   const { session, binding } = owner
   const form = accountFormSeal.open(fields.get('form'), binding, ports.signIn)
   if (form.kind !== 'open' || form.value !== session.id) {
-    return backWith('form_refused', owner, ports)
+    return backWith('form_refused', owner, visit)
   }
+  const connection = fields.get('connection') ?? ''
   switch (fields.get('action')) {
     case 'end': {
-      const ended = await endConnection(fields.get('connection') ?? '', session.userId, context, ports)
-      if (!ended) return backWith('already_ended', owner, ports)
-      const listed = await findClients([{ grant: ended }], language, ports)
-      return backWith('ended', owner, ports, listed(ended).client.name)
+      const ended = await endConnection(connection, session.userId, context, ports)
+      return backWith(ended ? 'ended' : 'already_ended', owner, visit, ended)
     }
     case 'change': {
-      const { notice, clientName } = await takeChange(fields, session.userId, visit)
-      return backWith(notice, owner, ports, clientName)
+      const wanted = { scope: fields.getAll('scope'), workspaceId: fields.get('workspace') ?? undefined }
+      const { kind, grant } = await changeConnection(connection, session.userId, wanted, context, ports)
+      return backWith(changeNotices[kind], owner, visit, grant)
     }
     case 'end_all':
       await endAllConnections(session, context, ports)
-      return backWith('all_ended', owner, ports)
+      return backWith('all_ended', owner, visit)
     case 'sign_out':
       return signOut(visit)
     default:
-      return backWith('form_refused', owner, ports)
+      return backWith('form_refused', owner, visit)
   }
 }
 
 /**
- * Redirects to the list, which shows `notice` once. The notice travels in the sealed session, so a link cannot make the page
- * show it.
+ * Redirects to the list, which shows `notice` once, about the client of `grant`. The notice travels in the sealed session, so a link
+ * cannot make the page show it.
  */
-function backWith(
+async function backWith(
   notice: AccountNotice,
   { session, binding }: Owner,
-  ports: LoginPorts,
-  clientName?: string,
-): Response {
+  { language, ports }: LoginVisit,
+  grant?: Grant,
+): Promise<Response> {
+  const clientName = grant && (await findClients([{ grant }], language, ports))(grant).client.name
   return redirect(accountPath(ports), {
     'set-cookie': sessionCookie(withNotice(session, notice, clientName), binding, ports),
   })

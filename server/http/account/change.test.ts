@@ -26,10 +26,13 @@ beforeEach(async () => {
 })
 
 async function open(scopes: Record<string, string>, hasWorkspaces = true): Promise<void> {
-  const workspaces = createWorkspaceList(async () => {
-    if (listed instanceof Error) throw listed
-    return listed
-  })
+  const workspaces = createWorkspaceList(
+    async () => {
+      if (listed instanceof Error) throw listed
+      return listed
+    },
+    () => {},
+  )
   login = await createLoginFixture(
     welcomingProvider({ passwordSignIn: async () => signedIn('ada'), signOut: async () => {} }),
     { scopes, ...(hasWorkspaces && { workspaces }) },

@@ -1,25 +1,23 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { z } from 'zod'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import { CallerReader } from '../../core/tokens/caller-reader.ts'
 import { overviewOf } from '../../core/session/connection.ts'
-import { changeOwnGrant, type WantedChange } from '../../core/session/grant-change.ts'
 import type { Grant, GrantRecord } from '../../core/session/grant.ts'
-import { WorkspacesUnavailableError } from '../../core/workspaces/workspace-list.ts'
 import type { Endpoint, EndpointHandler, RequestContext } from '../endpoint.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
-import { audienceOf, type CallerSource, findCaller } from '../mcp/mcp-caller.ts'
+import { audienceOf, type CallerSource, findCaller } from '../middleware/caller.ts'
 import { readJson } from '../middleware/body.ts'
 import { splitUrl } from '../middleware/guards.ts'
 import { empty, httpError, json, oauthFailure, pageLanguage } from '../response.ts'
-import { endConnection, findClients, listRecords, reportChange } from './connections.ts'
+import { changeConnection, endConnection, findClients, listRecords } from './connections.ts'
 
 export interface ConnectionsApiPorts extends CallerSource {
   login: LoginPorts
 }
 
-const connectionMembers = ['scope', 'workspace']
+const wantedChange = z.strictObject({ scope: z.string().optional(), workspace: z.string().optional() })
 
 /**
  * `/account/api/connections`, for the web app's own page: lists the connections of the user whose provider token or session cookie is
@@ -66,20 +64,21 @@ async function list(visit: ApiVisit): Promise<Reply> {
 
 async function change(visit: ApiVisit): Promise<Reply> {
   const { request, context, user, ports } = visit
-  const wanted = wantedIn(await readJson(request))
-  try {
-    const changed = await changeOwnGrant(idIn(request), user.id, wanted, ports.changes)
-    if (changed.kind === 'gone') return httpError('not_found')
-    reportChange(changed, context)
-    if (changed.kind === 'refused') return refusal(changed.field)
-    const record = await ports.store.findGrant(changed.grant.id)
-    const [connection] = await connectionsOf(record ? [record] : [], visit)
-    return connection ? json(connection) : httpError('not_found')
-  } catch (error) {
-    if (!(error instanceof WorkspacesUnavailableError)) throw error
-    context.report('workspaces_failed', { message: error.message })
-    return httpError('temporarily_unavailable')
+  const { success, data } = wantedChange.safeParse(await readJson(request))
+  if (!success) {
+    const description = 'Send a JSON object with scope, workspace or both, each a string.'
+    throw new OAuthError('invalid_request', description)
   }
+  const wanted = {
+    scope: data.scope?.split(' ').filter((name) => name !== ''),
+    workspaceId: data.workspace,
+  }
+  const { kind, grant } = await changeConnection(idIn(request), user.id, wanted, context, ports)
+  if (kind === 'unavailable') return httpError('temporarily_unavailable')
+  if (kind === 'scope' || kind === 'workspace') return json(refusals[kind], 400)
+  const record = grant && (await ports.store.findGrant(grant.id))
+  const [connection] = await connectionsOf(record ? [record] : [], visit)
+  return connection ? json(connection) : httpError('not_found')
 }
 
 async function end({ request, context, user, ports }: ApiVisit): Promise<Reply> {
@@ -91,32 +90,15 @@ function idIn(request: Request): string {
   return decodeURIComponent(splitUrl(request.url).path.split('/').at(-1) ?? '')
 }
 
-function wantedIn(body: unknown): WantedChange {
-  const { scope, workspace } = isJsonObject(body) ? body : {}
-  const isText = (value: unknown): value is string | undefined =>
-    value === undefined || typeof value === 'string'
-  const unknown = isJsonObject(body) && Object.keys(body).some((name) => !connectionMembers.includes(name))
-  if (!isJsonObject(body) || unknown || !isText(scope) || !isText(workspace)) {
-    throw new OAuthError(
-      'invalid_request',
-      'Send a JSON object with scope, workspace or both, each a string.',
-    )
-  }
-  return { scope: scope?.split(' ').filter((name) => name !== ''), workspaceId: workspace }
-}
-
-function refusal(field: 'scope' | 'workspace'): Reply {
-  if (field === 'scope')
-    return oauthFailure(
-      new OAuthError('invalid_scope', 'The connection has no such scope. Only a new sign-in can add one.'),
-    )
-  return json(
-    {
-      error: 'invalid_workspace',
-      error_description: 'The user is in no such workspace. Name one by its id.',
-    },
-    400,
-  )
+const refusals = {
+  scope: {
+    error: 'invalid_scope',
+    error_description: 'The connection has no such scope. Only a new sign-in can add one.',
+  },
+  workspace: {
+    error: 'invalid_workspace',
+    error_description: 'The user is in no such workspace. Name one by its id.',
+  },
 }
 
 async function connectionsOf(

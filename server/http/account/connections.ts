@@ -3,7 +3,12 @@ import { type Client, ClientUnavailableError } from '../../core/clients/client.t
 import { endAllGrants, readGrants } from '../../core/session/grant-pages.ts'
 import type { AuthorizationCodeRecord, Grant, GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
-import type { GrantChange } from '../../core/session/grant-change.ts'
+import {
+  changeOwnGrant,
+  findOwnGrant,
+  type GrantChange,
+  type WantedChange,
+} from '../../core/session/grant-change.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { type ListedClient, listedClient } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
@@ -49,13 +54,30 @@ export async function endConnection(
     return waiting.grant
   }
   // Also when it was redeemed a moment ago.
-  const now = signIn.runtime.now()
-  const record = await store.findGrant(grantId)
-  if (!record || record.grant.user.id !== userId) return undefined
-  if (record.end || record.grant.expiresAt <= now) return undefined
-  await store.endGrant(grantId, 'revoked_by_user', now)
-  reportRevoked(record.grant, context)
-  return record.grant
+  const grant = await findOwnGrant(grantId, userId, ports.changes)
+  if (!grant) return undefined
+  await store.endGrant(grantId, 'revoked_by_user', signIn.runtime.now())
+  reportRevoked(grant, context)
+  return grant
+}
+
+/** Changes one connection, and reports that or why it is refused. */
+export async function changeConnection(
+  grantId: string,
+  userId: string,
+  wanted: WantedChange,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<GrantChange> {
+  const change = await changeOwnGrant(grantId, userId, wanted, ports.changes)
+  if (change.kind === 'scope' || change.kind === 'workspace')
+    context.report('choice_refused', { client_id: change.grant.clientId, field: change.kind })
+  if (change.kind === 'changed') {
+    const { id, clientId, user, scope, workspace } = change.grant
+    const fields = { grant_id: id, client_id: clientId, sub: user.sub }
+    context.report('grant_changed', { ...fields, scope, workspace: workspace?.id })
+  }
+  return change
 }
 
 /**
@@ -99,19 +121,4 @@ function isUrl(id: string): boolean {
 function noneWhenUnavailable(error: unknown): Client | undefined {
   if (error instanceof ClientUnavailableError) return undefined
   throw error
-}
-
-/** Reports a change of a grant, or why it was refused. */
-export function reportChange(change: Exclude<GrantChange, { kind: 'gone' }>, context: RequestContext): void {
-  const { id, clientId, user, scope, workspace } = change.grant
-  if (change.kind === 'refused')
-    context.report('choice_refused', { client_id: clientId, field: change.field })
-  if (change.kind === 'changed')
-    context.report('grant_changed', {
-      grant_id: id,
-      client_id: clientId,
-      sub: user.sub,
-      scope,
-      workspace: workspace?.id,
-    })
 }

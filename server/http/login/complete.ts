@@ -14,14 +14,8 @@ import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { withChoice } from './scope-form.ts'
-import {
-  accountPath,
-  askedScope,
-  type ClientSubject,
-  type LoginVisit,
-  type SignInVisit,
-} from './login-subject.ts'
+import { grantedScope, withChoice } from './scope-form.ts'
+import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
 import { chooseWorkspace, type WorkspaceChoice } from './workspace-choice.ts'
 
 /** Continues after a successful first step: completes the sign-in, or asks for a code. */
@@ -117,7 +111,7 @@ async function allow(
   visit: LoginVisit,
 ): Promise<Response | undefined> {
   const { ports } = visit
-  const given = { scope: limitScope(subject.chosen ?? askedScope(subject), scopes), workspace }
+  const given = { scope: limitScope(grantedScope(subject), scopes), workspace }
   if (subject.kind === 'authorization') {
     const { request, client } = subject
     const { code, grantId } = await issueAuthorizationCode({ ...request, ...given }, signIn, ports.codes)

@@ -10,6 +10,7 @@ import {
 } from '../../core/session/session-provider.ts'
 import {
   type EmailPrompt,
+  isFirstPage,
   type SignInTransaction,
   transactionSeal,
 } from '../../core/sign-in/sign-in-transaction.ts'
@@ -24,8 +25,15 @@ import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
 import { clientView, isLoopbackUri, returnAddress } from './client-view.ts'
 import { LoginError } from './login-error.ts'
-import { scopeBoxes } from './scope-form.ts'
-import { loginPaths, type LoginVisit, recordPageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
+import { boxViews, fixedScope, grantedScope, offerBoxes } from './scope-form.ts'
+import {
+  type ClientSubject,
+  loginPaths,
+  type LoginVisit,
+  recordPageOpen,
+  purposeOf,
+  type SignInVisit,
+} from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
@@ -52,23 +60,17 @@ export async function renderLogin(
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
-  const boxes = await scopeBoxes(visit)
-  const scopes = boxes.map((box) => ({
-    ...box,
-    text: describeScope(box.scope, ports.codes.scopes, language).join(),
-  }))
+  const shown = await offerBoxes(visit)
+  const { boxes = [] } = shown.subject
   const state = {
-    waiting: {
-      ...(given?.reason === 'not_allowed' && ({ notAllowed: true } as const)),
-      ...(boxes.length > 0 && { boxes: boxes.map(({ scope }) => scope) }),
-    },
+    waiting: given?.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
     failure: needsKey ? ({ reason: 'captcha_not_configured' } as const) : given,
   }
   const draw = (view: SignInView): string =>
     loginPage({
       ...view,
       ...ways,
-      scopes,
+      scopes: boxViews(boxes, ports.codes.scopes, language),
       // Only what a link can open again leads back.
       ...(signUpUrl !== undefined &&
         request.method === 'GET' && {
@@ -77,7 +79,7 @@ export async function renderLogin(
       captcha,
       email: email?.slice(0, maxShownEmailLength),
     })
-  return renderSignIn(visit, state, draw, captcha && captchaPolicy(captcha))
+  return renderSignIn(shown, state, draw, captcha && captchaPolicy(captcha))
 }
 
 function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {
@@ -159,7 +161,7 @@ async function renderSignIn(
     language,
     action: `${urls.basePath}${loginPaths[subject.kind]}`,
     transaction: transactionSeal.seal({ purpose: purposeOf(visit), ...waiting }, binding, signIn),
-    subject: subjectView(visit, waiting.boxes),
+    subject: subjectView(visit, isFirstPage(waiting)),
     error: failure && errorText(failure, codesLeft, language),
   })
   const status = failure ? statusOf(failure) : 200
@@ -181,16 +183,13 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-/** `boxes` are shown elsewhere on the page. */
+/** `hasBoxes`: scopes with a box are shown elsewhere on the page. */
 function subjectView(
   { subject, language, ports: { codes, signIn, urls } }: SignInVisit,
-  boxes: readonly string[] = [],
+  hasBoxes: boolean,
 ): SubjectView {
-  const shown = (asked: string): string =>
-    asked
-      .split(' ')
-      .filter((scope) => !boxes.includes(scope))
-      .join(' ')
+  const permissions = (of: ClientSubject): string[] =>
+    permissionsOf(hasBoxes ? fixedScope(of) : grantedScope(of), language, codes)
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -199,7 +198,7 @@ function subjectView(
         client: clientView(client, request.redirectUri, language),
         redirectHost: returnAddress(request.redirectUri),
         returnsToThisComputer: isLoopbackUri(request.redirectUri),
-        permissions: permissionsOf(shown(subject.chosen ?? request.scope), language, codes),
+        permissions: permissions(subject),
       }
     }
     case 'device': {
@@ -214,7 +213,7 @@ function subjectView(
           (host) => host !== undefined && isLoopbackHostname(host),
         ),
         asked: language.ago(device.createdAt, signIn.runtime.now()),
-        permissions: permissionsOf(shown(subject.chosen ?? device.scope), language, codes),
+        permissions: permissions(subject),
       }
     }
     case 'account':

@@ -4,14 +4,12 @@ import { signInKey } from '../../core/attempts/attempt-book.ts'
 import type { DevicePorts } from '../../core/authorization/device-authorization.ts'
 import type { Store } from '../../core/store.ts'
 import type { AttemptSource } from '../../core/limits/attempt-limit.ts'
-import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
-import type { PendingDevice } from '../../core/authorization/device-authorization-store.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import type { Client, ClientFinder } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
-import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
+import type { ClientPurpose, SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { GrantChangePorts } from '../../core/session/grant-change.ts'
 import type { Languages } from '../../texts/languages.ts'
@@ -38,9 +36,8 @@ export interface LoginPorts {
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
 export type LoginSubject = { visitor: SignInVisitor } & (
-  | { kind: 'authorization'; request: AuthorizationRequest; client: Client; chosen?: string | undefined }
-  | { kind: 'device'; device: PendingDevice; userCode: string; client: Client; chosen?: string | undefined }
-  | { kind: 'account'; client?: undefined }
+  | (ClientPurpose & { client: Client })
+  | { kind: 'account'; client?: undefined; boxes?: undefined }
 )
 
 /** A request of the login flow. */

@@ -1,37 +1,66 @@
-import { chosenScope, offerScopes, type ScopeBox } from '../../core/authorization/scope-choice.ts'
-import { findEarlierChoice, rememberChoice } from '../../core/sign-in/choice-cookie.ts'
+import { chosenScope, offerScopes, rememberChoice, type ScopeBox } from '../../core/sign-in/scope-choice.ts'
+import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
+import type { Language } from '../../texts/language.ts'
+import { describeScope } from '../describe-scope.ts'
+import type { ScopeBoxView } from '../pages/sign-in-choices.ts'
 import { LoginError } from './login-error.ts'
-import {
-  askedScope,
-  type ClientSubject,
-  type LoginSubject,
-  type LoginVisit,
-  type SignInVisit,
-} from './login-subject.ts'
+import { askedScope, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
 
-/** Returns the scopes that the login page shows with a box. Without optional scopes nothing is looked up. */
-export async function scopeBoxes({ subject, request, ports }: SignInVisit): Promise<ScopeBox[]> {
-  const optional = optionalScopes(subject, ports)
-  if (subject.kind === 'account' || optional.length === 0) return []
-  const { store, cookies, signIn } = ports
-  const { sealer, runtime } = signIn
-  const cookie = cookies.choices.read(request)
-  const earlier = await findEarlierChoice(cookie, subject.client.id, { store, sealer, runtime })
-  const boxes = offerScopes(optional, earlier)
-  const chosen = subject.chosen?.split(' ')
-  return chosen ? boxes.map((box) => ({ ...box, ticked: chosen.includes(box.scope) })) : boxes
+/** Returns what the user left of the requested scope. */
+export function grantedScope(subject: ClientSubject): string {
+  return chosenScope(askedScope(subject), subject.boxes)
 }
 
-/** Keeps what a form of the login page says about `boxes`. Throws `choice_refused` for a scope that was not asked for. */
-export function takeScopes(fields: URLSearchParams, boxes: readonly string[], visit: SignInVisit): void {
-  const { subject, context } = visit
-  if (subject.kind === 'account') return
-  const chosen = chosenScope(askedScope(subject), boxes, fields.getAll('scope'))
-  if (chosen === undefined) {
-    context.report('choice_refused', { client_id: subject.client.id, field: 'scope' })
-    throw new LoginError('choice_refused')
-  }
-  if (boxes.length > 0) visit.subject = { ...subject, chosen }
+/** Returns the part of the requested scope that has no box. */
+export function fixedScope(subject: ClientSubject): string {
+  const boxes = subject.boxes?.map(({ scope }) => ({ scope, ticked: false }))
+  return chosenScope(askedScope(subject), boxes)
+}
+
+/** Describes boxes in plain words. */
+export function boxViews(
+  boxes: readonly ScopeBox[],
+  scopes: ScopeCatalogue,
+  language: Language,
+): ScopeBoxView[] {
+  return boxes.map((box) => ({ ...box, text: describeScope(box.scope, scopes, language).join() }))
+}
+
+/** Gives the subject its boxes when it is first shown. Without optional scopes nothing is looked up. */
+export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
+  const { subject, request, ports } = visit
+  if (subject.kind === 'account' || subject.boxes) return visit
+  const optional = ports.codes.scopes.optionalOf(askedScope(subject))
+  if (optional.length === 0) return visit
+  const { store, cookies, signIn } = ports
+  const choicePorts = { store, sealer: signIn.sealer, runtime: signIn.runtime }
+  const boxes = await offerScopes(optional, subject.client.id, cookies.choices.read(request), choicePorts)
+  return { ...visit, subject: { ...subject, boxes } }
+}
+
+/**
+ * Keeps which boxes are ticked in a form; `hasBoxes`: of the page that shows them. Throws `choice_refused` for a scope that was not
+ * asked for, on any page.
+ */
+export function takeScopes(fields: URLSearchParams, hasBoxes: boolean, visit: SignInVisit): SignInVisit {
+  const { subject } = visit
+  if (subject.kind === 'account') return visit
+  const posted = fields.getAll('scope')
+  const asked = askedScope(subject).split(' ')
+  if (posted.some((scope) => !asked.includes(scope))) refuseChoice('scope', subject.client.id, visit)
+  if (!hasBoxes) return visit
+  const boxes = subject.boxes?.map(({ scope }) => ({ scope, ticked: posted.includes(scope) }))
+  return { ...visit, subject: { ...subject, boxes } }
+}
+
+/** Reports that a form named a choice that the page did not offer, and throws `choice_refused`. */
+export function refuseChoice(
+  field: 'scope' | 'workspace',
+  clientId: string,
+  { context }: Pick<LoginVisit, 'context'>,
+): never {
+  context.report('choice_refused', { client_id: clientId, field })
+  throw new LoginError('choice_refused')
 }
 
 /** Lets the browser remember the choice, for a step-up, where there was one to make. */
@@ -39,19 +68,12 @@ export function withChoice(
   answer: Response,
   grantId: string,
   subject: ClientSubject,
-  { request, ports }: LoginVisit,
+  { request, ports: { codes, cookies, signIn } }: LoginVisit,
 ): Response {
-  const optional = optionalScopes(subject, ports)
-  if (optional.length === 0) return answer
-  const { cookies, signIn } = ports
-  const chosen = (subject.chosen ?? askedScope(subject)).split(' ')
-  const refused = optional.filter((scope) => !chosen.includes(scope))
-  const choice = { clientId: subject.client.id, grantId, refused }
+  const { client, boxes } = subject
+  if (codes.scopes.optionalOf(askedScope(subject)).length === 0) return answer
+  const choice = { clientId: client.id, grantId, boxes }
   const sealed = rememberChoice(cookies.choices.read(request), choice, signIn.sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer
-}
-
-function optionalScopes(subject: LoginSubject, { codes }: LoginVisit['ports']): string[] {
-  return subject.kind === 'account' ? [] : codes.scopes.optionalOf(askedScope(subject))
 }

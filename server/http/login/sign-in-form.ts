@@ -4,12 +4,13 @@ import {
   type SecondFactorOver,
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
-import { endAwaiting, findAwaiting } from '../../core/sign-in/workspace-step.ts'
+import { findAwaiting } from '../../core/sign-in/workspace-step.ts'
 import { takeScopes } from './scope-form.ts'
-import { askWorkspace, listWorkspaces } from './workspace-choice.ts'
+import { chooseWorkspace } from './workspace-choice.ts'
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
 import {
+  isFirstPage,
   type SignInPurpose,
   type SignInTransaction,
   transactionSeal,
@@ -106,17 +107,16 @@ async function takeLoginForm(fields: URLSearchParams, arrived: LoginVisit): Prom
 async function openForm(
   fields: URLSearchParams,
   arrived: LoginVisit,
-): Promise<Omit<SignInTransaction, 'purpose' | 'boxes'> & { visit: SignInVisit }> {
+): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
   const opened = transactionSeal.open(fields.get('transaction'), given, ports.signIn)
   if (opened.kind === 'foreign_browser') recordAttempt(opened.value.purpose, arrived.context)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
-  const { purpose, boxes = [], ...waiting } = opened.value
+  const { purpose, ...waiting } = opened.value
   const visit = await findSignIn(purpose, visitorOf(opened.binding, arrived), arrived)
   if (!visit) throw new LoginError('client_unknown')
-  takeScopes(fields, boxes, visit)
-  return { visit, ...waiting }
+  return { visit: takeScopes(fields, isFirstPage(waiting), visit), ...waiting }
 }
 
 /** Sends the browser to where the person signs in, or says on the login page why not. */
@@ -195,22 +195,20 @@ async function takeSecondFactor(id: string, fields: URLSearchParams, visit: Sign
 
 /** Handles the form of the workspace page; `id` is the waiting sign-in, taken from the seal. */
 async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
-  const { subject, context, ports } = visit
+  const { subject, ports } = visit
+  const { store, runtime } = ports.signIn
   const completed = await findAwaiting(id, subject.visitor, ports.signIn)
-  if (!completed || subject.kind === 'account')
-    return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
-  const workspaces = await listWorkspaces(completed.signIn, subject, visit)
-  const posted = fields.get('workspace')
-  if (!workspaces || (posted === null && workspaces.length > 1))
-    return askWorkspace({ id, workspaces }, completed.signIn, subject, visit)
-  const workspace = posted === null ? workspaces[0] : workspaces.find((known) => known.id === posted)
-  if (posted !== null && !workspace) {
-    context.report('choice_refused', { client_id: subject.client.id, field: 'workspace' })
-    throw new LoginError('choice_refused')
+  if (completed && subject.kind !== 'account') {
+    const chosen = await chooseWorkspace(completed, subject, visit, {
+      id,
+      posted: fields.get('workspace') ?? undefined,
+    })
+    if (chosen instanceof Response) return chosen
+    // Only one of several posts completes the sign-in.
+    if (await store.removeSecondFactor(id, false, runtime.now()))
+      return completeLogin(visit, completed, chosen)
   }
-  if (!(await endAwaiting(id, ports.signIn)))
-    return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
-  return completeLogin(visit, completed, { workspace })
+  return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
 }
 
 // The incomplete session has ended at the provider, or its token has expired: the account is fine.

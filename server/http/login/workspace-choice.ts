@@ -1,10 +1,9 @@
 import { isLive } from '../../core/session/grant-pages.ts'
-import { type User, userOf, type Workspace } from '../../core/session/grant.ts'
-import type { SignIn } from '../../core/session/session-provider.ts'
+import { userOf, type Workspace } from '../../core/session/grant.ts'
 import { awaitWorkspace, type CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
-import { WorkspacesUnavailableError } from '../../core/workspaces/workspace-list.ts'
 import { renderWorkspaces } from './draw.ts'
-import { askedScope, type ClientSubject, type SignInVisit } from './login-subject.ts'
+import type { ClientSubject, LoginPorts, SignInVisit } from './login-subject.ts'
+import { grantedScope, refuseChoice } from './scope-form.ts'
 
 /** The workspace of a grant to be; undefined where the user has none. */
 export interface WorkspaceChoice {
@@ -15,51 +14,42 @@ export interface WorkspaceChoice {
 const maxGrants = 200
 
 /**
- * Returns the only workspace of the user, or none. With several, or while the app does not list them, stores the sign-in and
- * returns the page that asks.
+ * Returns the posted workspace of the user, or their only one, or none. Else, and while the app does not list them, stores the sign-in
+ * and returns the page that asks. `id`: it is stored already. Throws `choice_refused` for
+ * another person's workspace.
  */
 export async function chooseWorkspace(
   completed: CompletedSignIn,
   subject: ClientSubject,
   visit: SignInVisit,
+  { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
-  if (!visit.ports.changes.workspaces) return { workspace: undefined }
-  const workspaces = await listWorkspaces(completed.signIn, subject, visit)
-  if (workspaces && workspaces.length < 2) return { workspace: workspaces[0] }
-  const id = await awaitWorkspace(completed, subject.visitor, visit.ports.signIn)
-  return askWorkspace({ id, workspaces }, completed.signIn, subject, visit)
+  const { changes, codes, signIn } = visit.ports
+  if (!changes.workspaces) return { workspace: undefined }
+  const { session, identity } = completed.signIn
+  const user = userOf(identity, codes.providerIssuer)
+  const clientId = subject.client.id
+  const of = { user, clientId, scope: grantedScope(subject), providerToken: () => session.accessToken }
+  const workspaces = await changes.workspaces(of)
+  if (workspaces && (posted !== undefined || workspaces.length < 2)) {
+    const workspace = posted === undefined ? workspaces[0] : workspaces.find(({ id }) => id === posted)
+    if (workspace || posted === undefined) return { workspace }
+    refuseChoice('workspace', clientId, visit)
+  }
+  const id = waitingId ?? (await awaitWorkspace(completed, subject.visitor, signIn))
+  const chosen = await findLastChoice(user.id, clientId, visit.ports)
+  return renderWorkspaces(visit, { id, workspaces, chosen: chosen?.id })
 }
 
-/** Renders the page that asks, with the user's last choice for this client. */
-export async function askWorkspace(
-  prompt: { id: string; workspaces: readonly Workspace[] | undefined },
-  { identity }: SignIn,
-  { client }: ClientSubject,
-  visit: SignInVisit,
-): Promise<Response> {
-  const { store, codes, signIn } = visit.ports
-  const { id: userId } = userOf(identity, codes.providerIssuer)
+/** Finds the workspace that the user chose last for a client that they have connected. */
+async function findLastChoice(
+  userId: string,
+  clientId: string,
+  { store, signIn }: LoginPorts,
+): Promise<Workspace | undefined> {
   const records = await store.listGrants({ userId }, { after: '', limit: maxGrants })
   const [last] = records
-    .filter((record) => record.grant.clientId === client.id && isLive(record, signIn.runtime.now()))
+    .filter((record) => record.grant.clientId === clientId && isLive(record, signIn.runtime.now()))
     .toSorted((one, other) => other.grant.createdAt - one.grant.createdAt)
-  return renderWorkspaces(visit, { ...prompt, chosen: last?.grant.workspace?.id })
-}
-
-/** Lists the workspaces of the user who signed in. Undefined while the app does not. */
-export async function listWorkspaces(
-  { identity, session }: SignIn,
-  subject: ClientSubject,
-  { context, ports: { changes, codes } }: SignInVisit,
-): Promise<readonly Workspace[] | undefined> {
-  const user: User = userOf(identity, codes.providerIssuer)
-  const scope = subject.chosen ?? askedScope(subject)
-  const of = { user, clientId: subject.client.id, scope, providerToken: () => session.accessToken }
-  try {
-    return (await changes.workspaces?.(of)) ?? []
-  } catch (error) {
-    if (!(error instanceof WorkspacesUnavailableError)) throw error
-    context.report('workspaces_failed', { message: error.message })
-    return undefined
-  }
+  return last?.grant.workspace
 }

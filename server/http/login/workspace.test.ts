@@ -19,6 +19,7 @@ let browser: Browser
 /** What the app answers, or fails with. */
 let answer: readonly Workspace[] | Error
 let asked: WorkspaceUser[]
+let failures: string[]
 let signedOut: string[]
 let needsCode: boolean
 
@@ -38,14 +39,18 @@ function provider(): SessionProvider {
 beforeEach(async () => {
   answer = [sales, legal]
   asked = []
+  failures = []
   signedOut = []
   needsCode = false
   login = await createLoginFixture(provider(), {
-    workspaces: createWorkspaceList(async (of) => {
-      asked.push(of)
-      if (answer instanceof Error) throw answer
-      return answer
-    }),
+    workspaces: createWorkspaceList(
+      async (of) => {
+        asked.push(of)
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+      (event, fields) => void failures.push(JSON.stringify({ event, ...fields })),
+    ),
   })
   browser = login.browser()
 })
@@ -153,7 +158,7 @@ describe('a sign-in where the app lists workspaces', () => {
     expect(page.status).toBe(503)
     expect(page.html).toContain('Your workspaces cannot be listed right now')
     expect(page.html).not.toContain('the message of the app')
-    expect(login.logged()).toContain('the message of the app')
+    expect(failures).toEqual(['{"event":"workspaces_failed","message":"the message of the app"}'])
     const still = await retry(page)
     expect(still.status).toBe(503)
     answer = [sales, legal]

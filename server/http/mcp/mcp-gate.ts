@@ -14,7 +14,7 @@ import { challenge, refuseCaller, refuseScope } from './mcp-refusal.ts'
 import { httpError } from '../response.ts'
 import { isOpen, readMessage, requestsUnderWay, signedInAnswer, tooManyCalls } from './mcp-message.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { audienceOf, type CallerSource, findCaller } from './mcp-caller.ts'
+import { audienceOf, type CallerSource, findCaller } from '../middleware/caller.ts'
 import type { PublicUrls } from '../public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024

@@ -42,6 +42,7 @@ describe('discovery at the root', () => {
         revocation_endpoint: `${baseUrl}/oauth/revoke`,
         introspection_endpoint: `${baseUrl}/oauth/introspect`,
         device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+        jwks_uri: `${baseUrl}/oauth/jwks`,
         scopes_supported: ['mcp', 'offline_access'],
         response_types_supported: ['code'],
         response_modes_supported: ['query'],

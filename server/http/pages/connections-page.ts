@@ -14,7 +14,7 @@ import {
   noteBox,
   type PageView,
 } from './layout.ts'
-import { hostName, quotedName } from './names.ts'
+import { quotedName } from './names.ts'
 import {
   clientName,
   connectionHead,

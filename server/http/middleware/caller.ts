@@ -4,8 +4,8 @@ import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-c
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { CorsAudience, RequestContext } from '../endpoint.ts'
-import { requestedHeaders } from '../middleware/cors.ts'
-import { judgeOrigin, mayUseCookie } from '../middleware/guards.ts'
+import { requestedHeaders } from './cors.ts'
+import { judgeOrigin, mayUseCookie } from './guards.ts'
 import { httpError } from '../response.ts'
 
 /** Where callers may come from, and how their credentials are read. */

@@ -1,0 +1,84 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { hashSecret, type Sealer } from '../seal.ts'
+import { isLive } from '../session/grant-pages.ts'
+import type { GrantStore } from '../session/grant.ts'
+
+/** A requested scope that the user can leave out. */
+export interface ScopeBox {
+  scope: string
+  ticked: boolean
+}
+
+/** Returns what is left of the scope `asked` without the boxes that are not ticked. */
+export function chosenScope(asked: string, boxes: readonly ScopeBox[] = []): string {
+  const refused = new Set(refusedIn(boxes))
+  return asked
+    .split(' ')
+    .filter((scope) => !refused.has(scope))
+    .join(' ')
+}
+
+function refusedIn(boxes: readonly ScopeBox[]): string[] {
+  return boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope)
+}
+
+/** More clients than step up in one browser; the oldest is forgotten. */
+const maxClients = 10
+
+const choicesUse = 'drawbridge choices'
+
+/** The last choice for a client in this browser. It counts while its grant is live. */
+interface RememberedChoice {
+  clientHash: string
+  grantId: string
+  /** Scopes that were asked for and left out. */
+  refused: readonly string[]
+}
+
+export interface ScopeChoicePorts {
+  store: Pick<GrantStore, 'findGrant'>
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now'>
+}
+
+/**
+ * Offers the `optional` scopes of a request, except those that the client has already by the last choice in this browser: a step-up
+ * shows only what is new. All are ticked but those that were left out then. `sealed` is the cookie with the choices.
+ */
+export async function offerScopes(
+  optional: readonly string[],
+  clientId: string,
+  sealed: string | undefined,
+  { store, sealer, runtime }: ScopeChoicePorts,
+): Promise<ScopeBox[]> {
+  const clientHash = hashSecret(clientId)
+  const choice = openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
+  const record = choice && (await store.findGrant(choice.grantId))
+  const earlier =
+    record && isLive(record, runtime.now()) ? { ...choice, held: record.grant.scope } : undefined
+  const held = earlier?.held.split(' ') ?? []
+  return optional
+    .filter((scope) => !held.includes(scope))
+    .map((scope) => ({ scope, ticked: earlier?.refused.includes(scope) !== true }))
+}
+
+/** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */
+export function rememberChoice(
+  sealed: string | undefined,
+  {
+    clientId,
+    grantId,
+    boxes = [],
+  }: { clientId: string; grantId: string; boxes?: readonly ScopeBox[] | undefined },
+  sealer: Sealer,
+): string {
+  const clientHash = hashSecret(clientId)
+  const others = openChoices(sealed, sealer).filter((other) => other.clientHash !== clientHash)
+  const choice: RememberedChoice = { clientHash, grantId, refused: refusedIn(boxes) }
+  return sealer.seal(JSON.stringify([choice, ...others].slice(0, maxClients)), choicesUse)
+}
+
+function openChoices(sealed: string | undefined, sealer: Sealer): readonly RememberedChoice[] {
+  const opened = sealed === undefined ? undefined : sealer.open(sealed, choicesUse)
+  return opened === undefined ? [] : (JSON.parse(opened) as RememberedChoice[])
+}
