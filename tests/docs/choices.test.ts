@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { JWTPayload } from 'jose'
+import { createServer, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { decodeJwt, type JWTPayload } from 'jose'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -112,6 +113,94 @@ describe('the example of docs/choices.md', () => {
       },
     ])
     expect(await where(tokens.access_token)).toBe('Workspace: Sales. Scopes: mcp.')
+  })
+})
+
+describe('the upstream file of docs/choices.md', () => {
+  let server: ServerProcess
+  /** Workspaces that the server behind was told of, one for each call of a tool. */
+  let told: unknown[] = []
+  const behind = createServer((request, response) => {
+    void json(request)
+      .catch(() => undefined)
+      .then((body) => {
+        response.setHeader('content-type', 'application/json')
+        return response.end(JSON.stringify(answerTo(request, body as Message | undefined)))
+      })
+  })
+
+  interface Message {
+    id: number
+    method: string
+    params: { name: string }
+  }
+
+  /** Plays the app, which lists workspaces for any signed-in user, and its MCP server, of which one tool only reads. */
+  function answerTo({ url, headers }: IncomingMessage, message: Message | undefined): object {
+    if (url === '/api/workspaces') {
+      const isSignedIn = decodeJwt(headers.authorization?.replace('Bearer ', '') ?? '').sub !== undefined
+      return isSignedIn
+        ? [
+            { id: 7, name: 'Sales' },
+            { id: 'legal', name: 'Legal' },
+          ]
+        : {}
+    }
+    const { id, method } = message ?? {}
+    if (method === 'tools/call') {
+      told.push(decodeJwt(String(headers['drawbridge-assertion']))['workspace'])
+      return { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'Done.' }] } }
+    }
+    const inputSchema = { type: 'object' }
+    const tools = [
+      { name: 'list_notes', inputSchema, annotations: { readOnlyHint: true } },
+      { name: 'add_note', inputSchema },
+    ]
+    return { jsonrpc: '2.0', id, result: { tools } }
+  }
+
+  beforeAll(async () => {
+    const port = await freePort()
+    await new Promise<void>((resolve) => behind.listen(port, '127.0.0.1', resolve))
+    const here = `http://127.0.0.1:${port}`
+    const document = blockOf('docs/choices.md', '"url": "http://127.0.0.1:9000/mcp"')
+      .replace('http://127.0.0.1:9000', here)
+      .replace('https://app.example.com', here)
+    server = await startServer({ UPSTREAM: save('upstream.json', document), SIGN_IN_LIMIT: '1000' })
+  })
+  afterAll(async () => {
+    await server?.close()
+    await new Promise((resolve) => behind.close(resolve))
+  })
+
+  const call = (token: string, name: string): Promise<Response> =>
+    postMcp(
+      server,
+      { method: 'tools/call', params: { name, arguments: {} } },
+      { authorization: `Bearer ${token}` },
+    )
+
+  it('a client that only reads is refused the tools that write, whatever the server behind is', async () => {
+    told = []
+    const person = await createPerson(server)
+    const { tokens, login } = await connect(server, person, { scope: [], workspace: '7' })
+    expect(login.html).toContain('Add and delete notes')
+    expect(tokens.scope).toBe('mcp')
+    expect((await call(tokens.access_token, 'list_notes')).status).toBe(200)
+    const refused = await call(tokens.access_token, 'add_note')
+    expect(refused.status).toBe(403)
+    expect(refused.headers.get('www-authenticate')).toContain('scope="mcp notes:write"')
+    expect(told).toEqual(['7'])
+  })
+
+  it('the server behind is told the workspace of each client of one person', async () => {
+    told = []
+    const person = await createPerson(server)
+    for (const workspace of ['legal', '7', 'legal']) {
+      const { tokens } = await connect(server, person, { workspace })
+      expect((await call(tokens.access_token, 'add_note')).status).toBe(200)
+    }
+    expect(told).toEqual(['legal', '7', 'legal'])
   })
 })
 
