@@ -5,7 +5,7 @@ const time = z.iso.datetime()
 const scopeDoc = 'separated by blanks; `mcp` is always among them'
 
 /** A connection, as `/account/api/connections` shows it. */
-export const connectionSchema = z.object({
+const connectionSchema = z.object({
   id: z.string(),
   client: z.object({
     id: z.string(),
@@ -20,7 +20,7 @@ export const connectionSchema = z.object({
 })
 
 /** The body of a change. */
-export const changeSchema = z.strictObject({
+const changeSchema = z.strictObject({
   scope: z.string().optional().describe(`what is left of the scope, ${scopeDoc}`),
   workspace: z.string().optional().describe('the id of a workspace of the user'),
 })
