@@ -94,6 +94,12 @@ it.each<[what: string, wanted: WantedChange, kind: string]>([
   expect(await stored()).toEqual([scope, 'sales'])
 })
 
+it('a grant from before the app listed workspaces gets the one that its user chooses', async () => {
+  await addGrant(store, grantSample('old', { scope, workspace: undefined }))
+  await changeOwnGrant('grant old', grant.user.id, { workspaceId: 'legal' }, ports)
+  expect((await store.findGrant('grant old'))?.grant.workspace).toEqual(legal)
+})
+
 it('a scope once taken back cannot be had again', async () => {
   await change({ scope: ['notes:read'] })
   expect(await change({ scope: ['notes:read', 'notes:write'] })).toMatchObject({ kind: 'scope' })
