@@ -85,6 +85,12 @@ describe('a file that cannot be used says what to do', () => {
        export const tools = [{ name: 'a', public: true, scope: 'x', call: () => '' }]`,
       /public: a tool that requires a scope requires a sign-in/,
     ],
+    [
+      'has a public tool with a scope by its name',
+      `export const scopes = { x: 'X' }; export const toolScopes = { '@writes': 'x', 'a*': 'x' }
+       export const tools = [{ name: 'a', public: true, call: () => '' }]`,
+      /public: a tool that requires a scope requires a sign-in/,
+    ],
   ])('a file of tools that %s says what to do', async (_what, source, fault) => {
     expect(await faultsOf(source)).toEqual([expect.stringMatching(fault)])
   })
@@ -94,6 +100,22 @@ describe('a file that cannot be used says what to do', () => {
     ['a scope that is taken', `scopes = { mcp: 'A' }`, /taken\. Choose another/],
     ['a scope without a text', `scopes = { a: ' ' }`, /login page/],
     ['scopes that are a list', `scopes = ['a']`, /scopes: must be an object/],
+    ['toolScopes that are a list', `toolScopes = ['a']`, /toolScopes: must be an object of pattern: scope/],
+    [
+      'toolScopes with a list',
+      `toolScopes = { a: ['a'] }`,
+      /toolScopes: must be an object of pattern: scope/,
+    ],
+    [
+      'toolScopes with an unknown scope',
+      `toolScopes = { '@writes': 'x' }`,
+      /\["@writes"\]: "x" is not one of scopes\. Add it/,
+    ],
+    [
+      'toolScopes with an unknown selector',
+      `scopes = { x: 'X' }, toolScopes = { '@reads': 'x' }`,
+      /\["@reads"\]: there is no such selector\. Write @writes/,
+    ],
     ['instructions that are no text', `instructions = 1`, /instructions: must be a string/],
     ['a start that is no function', `start = 1`, /start: must be a function/],
     ['asksClient as text', `asksClient = 'yes'`, /asksClient: must be a boolean/],
@@ -132,6 +154,45 @@ describe('a file that cannot be used says what to do', () => {
       `const call = () => ''; export const scopes = { y: 'Y' }; export const tools = [${tool}]`,
     )
     expect(faults).toEqual([expect.stringMatching(fault)])
+  })
+
+  it('a tool of a module takes its own scope, or else the first that toolScopes has for it', async () => {
+    const call = (): string => ''
+    const module: ToolModule = {
+      scopes: { own: 'Own', named: 'Named', write: 'Write', all: 'All' },
+      toolScopes: { 'delete_*': 'named', '@writes': 'write', 'list_*': 'all' },
+      tools: [
+        { name: 'own', scope: 'own', call },
+        { name: 'delete_all', annotations: { readOnlyHint: true }, call },
+        { name: 'list_all', annotations: { readOnlyHint: true }, call },
+        { name: 'list_and_note', annotations: { readOnlyHint: false }, call },
+        { name: 'plain', call },
+        { name: 'read', annotations: { readOnlyHint: true }, call },
+        { name: 'open', public: true, call },
+      ],
+    }
+    const { definitions } = openToolModule(module, [], () => {})
+    expect(definitions.map(({ listing, scope }) => [listing.name, scope])).toEqual([
+      ['own', 'own'],
+      ['delete_all', 'named'],
+      ['list_all', 'all'],
+      ['list_and_note', 'write'],
+      ['plain', 'write'],
+      ['read', undefined],
+      ['open', undefined],
+    ])
+    const scopes = definitions.map(
+      ({ listing }) => (listing as { securitySchemes?: { scopes?: string[] }[] }).securitySchemes ?? [],
+    )
+    expect(scopes.map((each) => each.at(-1)?.scopes?.join(' '))).toEqual([
+      'mcp own',
+      'mcp named',
+      'mcp all',
+      'mcp write',
+      'mcp write',
+      'mcp',
+      'mcp',
+    ])
   })
 
   it('a missing file of tools says what to do', async () => {

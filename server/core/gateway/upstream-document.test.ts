@@ -166,7 +166,10 @@ it.each<[document: object, fault: string]>([
   [{ command: 'x', tools: { public: ['help'] } }, 'only with "process": "shared"'],
   [{ command: 'x', args: ['--token=${user:provider_token}'] }, 'can see arguments'],
   [{ command: 'x', env: { 'A B': 'x' } }, 'not the name of a variable'],
-  [{ command: 'x', env: { A: '${user:password}' } }, 'there is no ${user:password}'],
+  [
+    { command: 'x', env: { A: '${user:password}' } },
+    'there is no ${user:password}, only id, email, name, provider_token, workspace',
+  ],
   [{ command: 'x', user: 1001 }, 'user must be an object'],
   ...[
     { uid: 0, gid: 1 },
@@ -179,6 +182,15 @@ it.each<[document: object, fault: string]>([
     { command: 'x', env: { A: '${user:provider_token}' }, ...(user && { user }) },
     'as many uids as max_processes (64)',
   ]),
+  ...['id', 'email', 'name', 'workspace'].map((name): [object, string] => [
+    { command: 'x', process: 'shared', env: { A: `a ${'$'}{user:${name}}` } },
+    'a shared process serves everybody',
+  ]),
+  [
+    { url: 'http://x', tools: { scopes: { '@reads': 'a' } }, scopes: { a: 'A' } },
+    'there is no such selector. Write @writes',
+  ],
+  [{ url: 'http://x', tools: { scopes: { '@writes': 'a' } } }, 'scopes does not say what a allows'],
   [{ command: 'x', process: 'each' }, 'process must be user or shared'],
   [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
   [{ command: 'x', url: 'http://x' }, 'either url or command'],

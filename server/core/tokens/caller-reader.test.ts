@@ -17,7 +17,7 @@ import { signInSample } from '../../../tests/support/server/core/sign-in-sample.
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type CallerPorts, CallerReader } from './caller-reader.ts'
-import type { StoredProviderSession } from '../session/grant.ts'
+import type { StoredProviderSession, Workspace } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
 import type { KeptSession } from '../session/served-session.ts'
 import { ProviderError, type ProviderFailure, type SessionLife } from '../session/session-provider.ts'
@@ -305,6 +305,28 @@ describe('whether an earlier caller is still valid', () => {
     expect(await live()).toBe(true)
     await store.endGrant('grant a', 'revoked_by_user', start)
     expect(await live()).toBe(false)
+  })
+
+  it('an earlier caller is valid until the grant has another workspace, and with a narrower scope', async () => {
+    const choose = async (workspace: Workspace | undefined, scope = 'mcp'): Promise<void> => {
+      const grant = (await store.findGrant('grant a'))?.grant
+      if (!grant) throw new Error('There is no grant.')
+      const changed = await store.changeGrant(
+        { grantId: grant.id, from: grant, to: { scope, workspace } },
+        start,
+      )
+      expect(changed).toBe(true)
+    }
+    const outside = await isLive(ours)
+    await choose({ id: 'sales', name: 'Sales' }, 'mcp notes:write')
+    expect(await outside()).toBe(false)
+    const inside = await isLive(ours)
+    await choose({ id: 'sales', name: 'Renamed' })
+    expect(await inside()).toBe(true)
+    await choose({ id: 'legal', name: 'Legal' })
+    expect(await inside()).toBe(false)
+    await choose(undefined)
+    expect([await inside(), await outside()]).toEqual([false, true])
   })
 
   it('an earlier caller with a provider token is valid until the provider or a rule refuses it', async () => {

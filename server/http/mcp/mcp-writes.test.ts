@@ -17,11 +17,13 @@ const folder = temporaryFolder(afterAll)
 
 interface Listed {
   name: string
+  inputSchema?: object
   annotations?: object
 }
 
-const reading = (name: string): Listed => ({ name, annotations: { readOnlyHint: true } })
-const writing = (name: string): Listed => ({ name })
+const inputSchema = { type: 'object' }
+const reading = (name: string): Listed => ({ name, inputSchema, annotations: { readOnlyHint: true } })
+const writing = (name: string): Listed => ({ name, inputSchema })
 
 /** The pages of the upstream's list. */
 let pages: Listed[][]
@@ -48,8 +50,7 @@ function resultOf({ method, params }: Message): object {
     }
   if (method === 'tools/list') {
     const page = Number(params.cursor ?? 0)
-    const tools = (pages[page] ?? []).map((tool) => ({ inputSchema: { type: 'object' }, ...tool }))
-    return { tools, ...(page + 1 < pages.length && { nextCursor: String(page + 1) }) }
+    return { tools: pages[page] ?? [], ...(page + 1 < pages.length && { nextCursor: String(page + 1) }) }
   }
   ran.push(String(params.name))
   return { content: [{ type: 'text', text: 'done' }] }
@@ -197,7 +198,7 @@ describe.each<[what: string, serve: () => Promise<ToolModule | Served>, read: st
     ['2025-03-26 in a batch', inBatch],
     ['2026-07-28', modern],
   ])(
-    'at %s lets a person who left the scope out read, asks for the scope at a write, and lets others write',
+    '@writes lets a person who left the scope out read, asks for the scope at a write, and lets others write, at %s',
     async (_era, send) => {
       const drawbridge = await start(await serve())
       const token = await tokenFor(drawbridge)
@@ -218,13 +219,13 @@ describe('@writes with an HTTP upstream', () => {
     ['readOnlyHint: false', { readOnlyHint: false }, 'mcp notes:write'],
     ['readOnlyHint as a text', { readOnlyHint: 'true' }, 'mcp notes:write'],
     ['readOnlyHint: true', { readOnlyHint: true }, 'done'],
-  ])('takes a tool with %s for what it says', async (_mark, annotations, found) => {
+  ])('@writes takes a tool with %s for what it says', async (_mark, annotations, found) => {
     pages = [[{ name: 'tool', ...(annotations && { annotations }) }]]
     const drawbridge = await start(await gateway())
     expect(await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'tool'))).toBe(found)
   })
 
-  it('takes a tool for a write again once a list comes without its mark, and for a reading one with it', async () => {
+  it('@writes takes a tool for a write again once a list comes without its mark, and for a reading one with it', async () => {
     const drawbridge = await start(await gateway())
     const token = await tokenFor(drawbridge)
     const call = async (): Promise<string> => outcome(await earlier(drawbridge, token, 'read'))
@@ -240,7 +241,7 @@ describe('@writes with an HTTP upstream', () => {
     expect(found).toEqual(['done', 'mcp notes:write', 'done'])
   })
 
-  it('learns from a list that passes, and then asks the upstream for none', async () => {
+  it('@writes goes by a list that passes, and asks the upstream for none then', async () => {
     const drawbridge = await start(await gateway())
     const token = await tokenFor(drawbridge)
     await drawbridge.mcp(request('tools/list'), bearer(token))
@@ -250,7 +251,7 @@ describe('@writes with an HTTP upstream', () => {
   })
 
   it.each<[what: string, tools: object, scope: string, name: string]>([
-    ['who holds the scope', {}, 'mcp notes:write', 'write'],
+    ['of a person who holds the scope', {}, 'mcp notes:write', 'write'],
     [
       'of a tool that has its scope by a pattern',
       { scopes: { 'w*': 'notes:write', '@writes': 'notes:admin' } },
@@ -258,13 +259,13 @@ describe('@writes with an HTTP upstream', () => {
       'write',
     ],
     ['of a tool that is hidden', { deny: ['write'] }, 'mcp', 'write'],
-  ])('asks for no list at a call %s', async (_what, tools, scope, name) => {
+  ])('@writes asks the upstream for no list at a call %s', async (_what, tools, scope, name) => {
     const drawbridge = await start(await gateway(tools))
     await earlier(drawbridge, await tokenFor(drawbridge, scope), name)
     expect(lists).toBe(0)
   })
 
-  it('shares one list among concurrent calls of a connection', async () => {
+  it('@writes shares one list among concurrent calls of a connection', async () => {
     const drawbridge = await start(await gateway())
     const token = await tokenFor(drawbridge)
     const found = await Promise.all(
@@ -273,14 +274,14 @@ describe('@writes with an HTTP upstream', () => {
     expect([new Set(found), lists]).toEqual([new Set(['done']), 1])
   })
 
-  it('reads all pages of the list', async () => {
+  it('@writes reads all pages of the list', async () => {
     pages = [[writing('write')], [writing('other')], [reading('read')]]
     const drawbridge = await start(await gateway())
     expect(await outcome(await modern(drawbridge, await tokenFor(drawbridge), 'read'))).toBe('done')
     expect(lists).toBe(3)
   })
 
-  it('gives up a list that does not end, and takes its unknown tools for writes', async () => {
+  it('@writes gives up a list that does not end, and takes its unknown tools for writes', async () => {
     answerList = (response) =>
       void response
         .writeHead(200, { 'content-type': 'application/json' })
@@ -307,7 +308,7 @@ describe('@writes with an HTTP upstream', () => {
           .end('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
     ],
   ])(
-    'counts a list that %s as a write, and asks again after five seconds at the earliest',
+    '@writes takes a tool for a write if the list %s, and asks again after five seconds at the earliest',
     async (_what, answer) => {
       answerList = answer
       const drawbridge = await start(await gateway())
@@ -322,7 +323,7 @@ describe('@writes with an HTTP upstream', () => {
     },
   )
 
-  it('takes a tool that no list has for a write, and asks for it no more often', async () => {
+  it('@writes takes a tool that no list has for a write, and asks for the list no more often', async () => {
     const drawbridge = await start(await gateway())
     const token = await tokenFor(drawbridge)
     const found = []
@@ -331,14 +332,14 @@ describe('@writes with an HTTP upstream', () => {
     expect([new Set(found), lists]).toEqual([new Set(['mcp notes:write']), 1])
   })
 
-  it('asks the upstream for the list of each connection: they need not be the same', async () => {
+  it('@writes goes by the list of each connection: they need not be the same', async () => {
     const drawbridge = await start(await gateway())
     await earlier(drawbridge, await tokenFor(drawbridge), 'read')
     pages = [[reading('own')]]
     expect(await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'own'))).toBe('done')
   })
 
-  it('asks in the session of the call, and reads a stream that stays open', async () => {
+  it('@writes asks for the list in the session of the call, and reads a stream that stays open', async () => {
     hasSessions = true
     asStream = true
     const drawbridge = await start(await gateway())
@@ -350,7 +351,7 @@ describe('@writes with an HTTP upstream', () => {
     expect([ran, lists]).toEqual([['read'], 1])
   })
 
-  it('answers 404, not 403, in a session that has ended, so that the client opens a new one', async () => {
+  it('@writes answers 404, not 403, in a session that has ended, so that the client opens a new one', async () => {
     hasSessions = true
     const drawbridge = await start(await gateway())
     const token = await tokenFor(drawbridge)
@@ -358,11 +359,14 @@ describe('@writes with an HTTP upstream', () => {
     const headers = { ...bearer(token), 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
     sessions.clear()
     expect((await drawbridge.mcp(toolCall('read'), headers)).status).toBe(404)
+    const again = await drawbridge.mcp(initialize(), bearer(token))
+    const next = { ...bearer(token), 'mcp-session-id': again.headers.get('mcp-session-id') ?? '' }
+    expect((await drawbridge.mcp(toolCall('read'), next)).status).toBe(200)
     headers['mcp-session-id'] = 'made up'
     expect((await drawbridge.mcp(toolCall('read'), headers)).status).toBe(404)
   })
 
-  it('refuses a whole batch with a write in it, before anything runs', async () => {
+  it('@writes refuses a whole batch with a write in it, before anything runs', async () => {
     const drawbridge = await start(await gateway())
     const batch = [toolCall('read', {}, 1), toolCall('write', {}, 2)]
     const response = await drawbridge.mcp(batch, bearer(await tokenFor(drawbridge)))
@@ -376,21 +380,21 @@ describe('@writes with an HTTP upstream', () => {
       ['mcp notes:admin', 'mcp notes:write'],
     ],
     ['after a pattern', { 'wr*': 'notes:admin', '@writes': 'notes:write' }, ['done', 'mcp notes:admin']],
-  ])('is one of the patterns, the first of which counts: %s', async (_what, given, expected) => {
+  ])('@writes is one of the patterns, the first of which counts: %s', async (_what, given, expected) => {
     const drawbridge = await start(await gateway({ scopes: given }))
     const token = await tokenFor(drawbridge)
     const found = [await earlier(drawbridge, token, 'read'), await earlier(drawbridge, token, 'write')]
     expect(await Promise.all(found.map(outcome))).toEqual(expected)
   })
 
-  it('says that a hidden tool does not exist, without asking for a scope', async () => {
+  it('@writes asks for no scope of a tool that is hidden from everyone: it does not exist', async () => {
     const drawbridge = await start(await gateway({ deny: ['write'] }))
     const found = await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'write'))
     expect(found).toMatch(/^error: .*write/)
     expect(ran).toEqual([])
   })
 
-  it('asks for no sign-in at a public tool, and for no scope after it, and says so in the list', async () => {
+  it('@writes asks for no scope of a public tool, signed in or not, and the list says so', async () => {
     pages = [[reading('read'), writing('write'), writing('help')]]
     const drawbridge = await start(await gateway({ public: ['help'] }))
     const token = await tokenFor(drawbridge)
@@ -410,7 +414,7 @@ describe('@writes with an HTTP upstream', () => {
     ])
   })
 
-  it('hides writes from people whom the access rules give no such scope, and lets them read', async () => {
+  it('@writes hides writes from people whom the access rules give no such scope, and lets them read', async () => {
     const access = join(folder, 'access.json')
     writeFileSync(access, JSON.stringify({ rules: [{ allow: {}, scopes: ['mcp'] }] }))
     const drawbridge = await start(await gateway(), { access })
@@ -421,14 +425,14 @@ describe('@writes with an HTTP upstream', () => {
     expect(await listed.text()).toMatch(/^(?=.*"read")(?!.*"write")/s)
   })
 
-  it('asks for no scope of a tool that the access rules hide: it does not exist', async () => {
+  it('@writes asks for no scope of a tool that the access rules hide: it does not exist', async () => {
     const access = join(folder, 'hidden.json')
     writeFileSync(access, JSON.stringify({ rules: [{ allow: {}, tools: { deny: ['write'] } }] }))
     const drawbridge = await start(await gateway(), { access })
     expect(await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'write'))).toMatch(/^error: /)
   })
 
-  it('records a write that was refused', async () => {
+  it('@writes records a write that was refused', async () => {
     const drawbridge = await start(await gateway())
     await earlier(drawbridge, await tokenFor(drawbridge), 'write')
     expect(drawbridge.events('tool_called')).toEqual([
@@ -438,7 +442,7 @@ describe('@writes with an HTTP upstream', () => {
 })
 
 describe('@writes with a tools module that registers tools', () => {
-  it('takes a tool as it is registered for the caller, whatever others have', async () => {
+  it('@writes takes a tool as it is registered for the caller at that moment', async () => {
     let mark = true
     const drawbridge = await start({
       ...registered,

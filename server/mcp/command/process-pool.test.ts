@@ -60,6 +60,8 @@ describe.concurrent('a process', () => {
       MAIL: [{ user: 'email' }],
       NAME: [{ user: 'name' }],
       TOKEN: [{ user: 'provider_token' }],
+      WORKSPACE: [{ user: 'workspace' }],
+      NONE: ['a', { user: 'workspace' }],
       PLAIN: ['a'],
     } as const
     const fixture = open([], { env, cwd: '/' })
@@ -78,6 +80,8 @@ describe.concurrent('a process', () => {
         'MAIL=a@b',
         'NAME=AB',
         'TOKEN=provider-token',
+        'WORKSPACE=',
+        'NONE=a',
         'PLAIN=a',
       ].sort(),
     )

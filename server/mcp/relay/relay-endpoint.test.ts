@@ -440,6 +440,7 @@ describe('a session', () => {
   it.each<[whose: string, caller: SignedInCaller, sealed: (id: string) => string]>([
     ["another user's", eve, (id) => id],
     ["another client's", { ...ada, clientId: 'mcpc_2' }, (id) => id],
+    ['that of another workspace', { ...ada, workspace: { id: 'b', name: 'B' } }, (id) => id],
     ['a made up', ada, (id) => `${id}A`],
     ["the upstream's own", ada, () => 'session of ada'],
   ])(
@@ -702,7 +703,7 @@ describe('a task', () => {
     answerWith('{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}')
   })
 
-  it('a relayed task has an id that only its user can use, and that is always the same', async () => {
+  it('a relayed task has an id that only its user can use, in one workspace, and that is always the same', async () => {
     const id = await start()
     expect([id === 'task-1', await start()]).toEqual([false, id])
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -712,6 +713,7 @@ describe('a task', () => {
       expect(got[0]).toMatchObject({ headers: { 'mcp-name': 'task-1' }, body: about(method, 'task-1') })
       for (const [caller, name] of [
         [eve, id],
+        [{ ...ada, workspace: { id: 'b', name: 'B' } }, id],
         [ada, 'task-1'],
         [ada, `${id.slice(0, -1)}!`],
       ] as const) {

@@ -38,6 +38,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
       { ...call(), caller: { ...callerSample, user: { ...callerSample.user, id: 'https://provider#eve' } } },
     ],
     ['another client', { ...call(), caller: { ...callerSample, clientId: 'other' } }],
+    ['another workspace', { ...call(), caller: { ...callerSample, workspace: { id: 'b', name: 'B' } } }],
     ['another tool', call({ name: 'other' })],
     ['other arguments', call({ arguments: { a: 2, b: [{ c: 2 }] } })],
     ['another method', call({}, 'prompts/get')],

@@ -147,6 +147,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
   it.each<[string, SignedInCaller]>([
     ['another user', eve],
     ['another grant of the same user', { ...ada, grantId: 'grant-2' }],
+    ['another workspace of the same grant', { ...ada, workspace: { id: 'b', name: 'B' } }],
     ['the session of the provider', { ...ada, grantId: undefined, credential: 'provider_token' }],
   ])('a session is unknown to %s, by every method (MCP security best practices)', async (_who, caller) => {
     const id = await open()
