@@ -95,7 +95,7 @@ it.each<[what: string, wanted: WantedChange, kind: string]>([
 })
 
 it('a grant from before the app listed workspaces gets the one that its user chooses', async () => {
-  await addGrant(store, grantSample('old', { scope, workspace: undefined }))
+  await addGrant(store, grantSample('old', { user: grant.user, scope, workspace: undefined }))
   await changeOwnGrant('grant old', grant.user.id, { workspaceId: 'legal' }, ports)
   expect((await store.findGrant('grant old'))?.grant.workspace).toEqual(legal)
 })
