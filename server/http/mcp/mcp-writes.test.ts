@@ -131,8 +131,8 @@ const plain: ToolModule = {
   scopes,
   toolScopes: { '@writes': 'notes:write' },
   tools: [
-    { ...reading('read'), call: log('read') },
-    { ...writing('write'), call: log('write') },
+    { name: 'read', annotations: { readOnlyHint: true }, call: log('read') },
+    { name: 'write', call: log('write') },
   ],
 }
 const registered: ToolModule = {
