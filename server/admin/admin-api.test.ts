@@ -259,6 +259,30 @@ it('GET /events returns audit events in order, and where to continue', async () 
   expect(await factsOf('GET', `/events?since=${String(next)}`)).toEqual({ events: [], next })
 })
 
+describe('reading usage', () => {
+  it('GET /usage without AUDIT returns 409, and says what to set', async () => {
+    expect(await factsOf('GET', '/usage', 409)).toEqual({
+      error: 'conflict',
+      error_description:
+        'There is no record of calls. Set DRAWBRIDGE_AUDIT to a file: it gets those from then on.',
+    })
+  })
+
+  it('GET /usage asks for the time since which calls count', async () => {
+    const asked: unknown[] = []
+    await createAdmin({
+      auditLines(from) {
+        asked.push(from)
+        return none()
+      },
+    })
+    expect([await factsOf('GET', '/usage?since=1h'), await factsOf('GET', '/usage')]).toEqual([[], []])
+    expect(asked).toEqual([admin.runtime.now() - 3600, 0])
+  })
+
+  async function* none(): AsyncGenerator<string[]> {}
+})
+
 describe('a request', () => {
   it.each([
     ['/', 404],
@@ -300,6 +324,10 @@ describe('a request', () => {
     ['GET', '/events?since=9999999999999999', 'since: expected a whole number from 0 to 9007199254740991.'],
     ['DELETE', '/grants/one?id=two', 'id: expected only once.'],
     ['POST', '/keys/rotate?force=true', 'force: unknown parameter.'],
+    ['GET', '/usage?since=0d', 'since: expected a number and its unit, such as 12h or 7d.'],
+    ['GET', '/usage?tool=', 'tool: expected a value.'],
+    ['GET', '/usage?from=-', 'from: unknown parameter.'],
+    ['GET', '/usage?limit=5', 'limit: unknown parameter.'],
   ])('%s %s returns 400', async (method, path, text) => {
     expect(await factsOf(method, path, 400)).toEqual({ error: 'invalid_request', error_description: text })
   })
@@ -375,9 +403,18 @@ describe('GET /openapi.json', () => {
     admin.runtime.advance(60)
   }
 
+  const addCall = (): Promise<AdminFixture> => createAdmin({ auditLines: () => oneCall() })
+
+  async function* oneCall(): AsyncGenerator<string[]> {
+    const time = new Date(start * 1000).toISOString()
+    const call = { time, sub: 'ada', client_id: 'one', tool: 'add_note', outcome: 'ok', duration_ms: 3 }
+    yield [JSON.stringify({ ...call, event: 'tool_called' })]
+  }
+
   /** One with everything that a grant can have. */
   async function addWholeGrant(): Promise<void> {
-    const { grant } = await addGrant(admin.store, grantSample('a'))
+    const workspace = { id: 'sales', name: 'Sales' }
+    const { grant } = await addGrant(admin.store, grantSample('a', { workspace }))
     const use = { grantId: grant.id, usedAt: start, address: '192.0.2.1', tool: 'whoami' }
     const twoAddresses = { addresses: ['192.0.2.1', '192.0.2.2'], at: start } as const
     await admin.store.recordGrantUses([{ ...use, twoAddresses }])
@@ -421,6 +458,10 @@ describe('GET /openapi.json', () => {
     ['listEvents', 400, '/events?since=x'],
     ['listAttempts', 200, '/attempts?client=c&failed=true', addAttempt],
     ['listAttempts', 400, '/attempts?failed=yes'],
+    ['readUsage', 200, '/usage?since=7d&tool=add_note&user=ada&client=one', addCall],
+    ['readUsage', 200, '/usage', addCall],
+    ['readUsage', 400, '/usage?since=7'],
+    ['readUsage', 409, '/usage'],
     ['getOpenApi', 200, '/openapi.json'],
   ]
 

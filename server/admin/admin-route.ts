@@ -53,7 +53,8 @@ const ownOperations: readonly Operation<AdminPorts>[] = [
 export const adminRoutes = [...operations, ...ownOperations].flatMap(({ routes = [], ...of }) =>
   routes.map(({ id, request, summary = of.summary, result = of.result.description ?? '', refusals = {} }) => {
     const [method = '', path = ''] = request.split(' ')
-    const names = method === 'GET' ? Object.keys(of.input.shape) : pathParameters(path)
+    const inQuery = Object.keys(of.input.shape).filter((name) => name !== of.command?.operand)
+    const names = method === 'GET' ? inQuery : pathParameters(path)
     const input = z.strictObject(Object.fromEntries(names.map((name) => [name, of.input.shape[name]])))
     return { id, method, path, summary, input, schema: of.result, result, refusals, handle: of.handle }
   }),

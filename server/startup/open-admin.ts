@@ -9,6 +9,7 @@ import type { KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
 import { createClientAddress } from '../http/listener/client-address.ts'
+import { auditReader } from '../observability/audit-lines.ts'
 import type { AuditRing } from '../observability/audit-ring.ts'
 import { type Log, reportTo } from '../observability/log.ts'
 import { keyFileAt } from '../store/secret-key-file.ts'
@@ -40,6 +41,7 @@ export function openAdminApi(
     token: new AdminToken(tokenFile, runtime, reportTo(log)),
     addressOf: createClientAddress(config.trustedProxies),
     keyFile: keys.kind === 'file' ? keyFileAt(keys.path, { waitMs: keyFileWaitMs }) : undefined,
+    auditLines: auditReader(config.audit),
     configured: readConfiguredClients(config, runtime.now()),
     providerIssuer: config.providerIssuer,
     isStopped: () => isStopped,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
+import { runCommand } from './command-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient, statusOfCall } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -66,8 +67,8 @@ async function allEvents(): Promise<Facts[]> {
 
 const auditFile = (): string => join(server.directory, 'audit.jsonl')
 
-function audited(): Facts[] {
-  const lines = readFileSync(auditFile(), 'utf8').split('\n').filter(Boolean)
+function audited(file = auditFile()): Facts[] {
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   return lines.map((line) => JSON.parse(line) as Facts)
 }
 
@@ -235,4 +236,43 @@ it('the server reopens the audit file on SIGHUP after it was moved away', async 
     return audited().some(({ event }) => event === 'client_registered')
   }, 'a record in the new file')
   expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
+})
+
+it('usage counts the calls of the audit file and of the one that was moved away, in each of its ways', async () => {
+  const text = `${readFileSync(`${auditFile()}.1`, 'utf8')}${readFileSync(auditFile(), 'utf8')}`
+  const settings = { AUDIT: 'audit.jsonl' }
+  const [command, piped, answer] = await Promise.all([
+    runCommand(server, ['usage', '--json', '--since', '1d'], { settings }),
+    runCommand(server, ['usage', '-', '--json'], { stdin: `not a line\n${text}` }),
+    ask('GET', '/usage'),
+  ])
+  const usage = (await answer.json()) as Facts[]
+  expect([JSON.parse(command.stdout), JSON.parse(piped.stdout)]).toEqual([usage, usage])
+  expect([command.stderr, piped.stderr.trim()]).toEqual([
+    '',
+    'Skipped lines that are broken, or not of the audit trail: 1.',
+  ])
+  const recorded = text.match(/"event":"tool_called"/g) ?? []
+  const totals = (member: string, of = usage): number => of.reduce((sum, row) => sum + Number(row[member]), 0)
+  expect([totals('calls'), totals('refused')]).toEqual([recorded.length, 0])
+  const added = usage.filter(({ tool }) => tool === 'add_note')
+  expect(added.map(({ people }) => people)).toEqual(Array.from({ length: people }, () => 1))
+  expect([totals('calls', added), totals('errors', added)]).toEqual([
+    people * callsOfEach * (2 / calls.length),
+    (people * callsOfEach) / calls.length,
+  ])
+  const unknown = usage.filter(({ tool }) => tool === null)
+  expect([unknown.length, totals('errors', unknown)]).toEqual([people, (people * callsOfEach) / calls.length])
+})
+
+it('GET /usage chooses calls by tool, user and client', async () => {
+  const usage = async (query: object) =>
+    (await (await ask('GET', `/usage?${new URLSearchParams({ ...query })}`)).json()) as Facts[]
+  const [one] = await usage({ tool: 'add_note' })
+  const client = String(one?.['client_id'])
+  expect(await usage({ tool: 'add_note', client, since: '1h' })).toEqual([one])
+  const { sub } =
+    audited(`${auditFile()}.1`).find((line) => line['client_id'] === client && line['sub']) ?? {}
+  expect(await usage({ tool: 'add_note', user: sub })).toEqual([one])
+  expect(await usage({ client, user: 'nobody' })).toEqual([])
 })

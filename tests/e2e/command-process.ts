@@ -24,14 +24,16 @@ interface Place {
   cwd: string
   env: NodeJS.ProcessEnv
   node?: string
+  stdin?: string
 }
 
-/** Runs the built command line to its end, with empty stdin. */
+/** Runs the built command line to its end, with empty stdin or the given one. */
 async function run(
   argv: readonly string[],
-  { cwd, env, node = process.execPath }: Place,
+  { cwd, env, node = process.execPath, stdin = '' }: Place,
 ): Promise<CommandEnd> {
-  const child = spawn(node, [launcher, ...argv], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(node, [launcher, ...argv], { cwd, env, stdio: 'pipe' })
+  child.stdin.end(stdin)
   const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)])
   const [[code], stdout, stderr] = await ended
   refuseSecretsOfCommand(argv, { stdout, stderr })
@@ -42,6 +44,7 @@ async function run(
 export interface CommandOptions {
   settings?: ServerSettings
   aheadSeconds?: number
+  stdin?: string
 }
 
 /**
@@ -51,12 +54,12 @@ export interface CommandOptions {
 export function runCommand(
   server: ServerProcess,
   argv: readonly string[],
-  { settings = {}, aheadSeconds = 0 }: CommandOptions = {},
+  { settings = {}, aheadSeconds = 0, stdin = '' }: CommandOptions = {},
 ): Promise<CommandEnd> {
   const { host } = new URL(server.origin.replace('localhost', '127.0.0.1'))
   const all = { BASE_URL: server.baseUrl, LISTEN: host, APP_URL: server.appUrl, ...settings }
   const env = { ...childEnvironment(server.directory, all), ...clockAhead(aheadSeconds) }
-  return run(argv, { cwd: server.directory, env })
+  return run(argv, { cwd: server.directory, env, stdin })
 }
 
 /** Runs the built command line to its end in an empty folder, if wanted on another Node. */

@@ -52,7 +52,11 @@ export const testAccessOperation = operation({
   async handle(given, { config, runtime }: CommandPorts) {
     const rules = rulesOf(config)
     const policy = createAccessPolicy(rules)
-    if ([given.email, given.sub, given.signsInWith, given.claims].every((each) => each === undefined)) {
+    if (
+      [given.email, given.sub, given.signsInWith, given.client, given.claims].every(
+        (each) => each === undefined,
+      )
+    ) {
       throw new OperatorRefusal(
         400,
         'No user is described.',

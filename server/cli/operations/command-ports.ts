@@ -5,6 +5,7 @@ import { keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
 import type { Store } from '../../core/store.ts'
 import { type OperatorPorts, OperatorRefusal } from '../../core/operator/operation.ts'
 import { fixedKeyRing } from '../../core/seal.ts'
+import { auditReader } from '../../observability/audit-lines.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { keyFileAt, openKeyFile } from '../../store/secret-key-file.ts'
 import type { CommandInput } from '../command.ts'
@@ -42,6 +43,7 @@ export function openPorts(
       return openKeyFile(keys.path, { parse: parseSecretKeys, now: runtime.now })
     },
     keyFile: keys.kind === 'file' ? keyFileAt(keys.path) : undefined,
+    auditLines: auditReader(config.audit),
     report: () => {},
     note: terminal.note,
     isStopped,

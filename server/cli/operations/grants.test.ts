@@ -62,7 +62,10 @@ describe('grants, beside a running server', () => {
   }
 
   it('grants list lists live grants with user, client, times, last address and tool', async () => {
-    const { grant } = await addGrant(store, grantSample('a', person('ada')))
+    const { grant } = await addGrant(
+      store,
+      grantSample('a', { ...person('ada'), workspace: { id: 'sales', name: 'Sales' } }),
+    )
     await store.addClient(publicClient({ id: grant.clientId, name: 'The client' }))
     const twoAddresses = { addresses: ['192.0.2.9', '198.51.100.7'], at: start + 20 } as const
     await store.recordGrantUses([
@@ -76,6 +79,7 @@ describe('grants, beside a running server', () => {
         client_id: 'client a',
         client_name: 'The client',
         scope: 'mcp offline_access',
+        workspace: { id: 'sales', name: 'Sales' },
         created_at: start,
         last_used_at: start + 30,
         last_address: '192.0.2.9',

@@ -25,15 +25,18 @@ export const commandOperations: readonly CommandOperation[] = [
 
 const followEveryMs = 1000
 
+const arrayHelp = 'print one JSON array on stdout'
+const followHelp = '; with --follow one object a line'
+
 /** The commands of all operations. */
 export const operationCommands: readonly CommandRow[] = commandOperations.map((operation) => {
-  const { command, summary, input } = operation
+  const { command, summary, input, result } = operation
   const { usage, examples, settings, operand, followKey } = command
   const flags = Object.keys(input.shape).filter((name) => name !== operand)
   return {
     usage,
     description: summary,
-    json: followKey && 'print one JSON array on stdout; with --follow one object a line',
+    json: result.def.type === 'array' ? arrayHelp + (followKey ? followHelp : '') : undefined,
     examples,
     switches: Object.fromEntries([
       ...flags.map((name) => flagRow(name, input)),
@@ -68,7 +71,10 @@ export async function runOperation(
 ): Promise<ExitCode> {
   const config = readConfig(
     given,
-    fileFields.filter((field) => (command.settings as readonly string[]).includes(field)),
+    // Reading the audit file does not need the right to write it.
+    fileFields.filter(
+      (field) => field !== 'audit' && (command.settings as readonly string[]).includes(field),
+    ),
   )
   const nameOf = (member: string): string => (member === command.operand ? command.usage : flagOf(member))
   const parsed = parseInput(input, inputOf({ command, input }, operands, options), nameOf)

@@ -19,11 +19,13 @@ const person = (sub: string) => ({
   user: { id: `https://provider#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
 })
 
+async function* noLines(): AsyncGenerator<string[]> {}
+
 /** Opens the ports of an operation that are used with grants. */
 function portsOf(given: Partial<OperatorPorts> = {}): OperatorPorts {
   const runtime = createFakeRuntime(now)
   const unused = { configured: new Map(), ring: fixedKeyRing([sampleKey('one', 1)]), keyFile: undefined }
-  const quiet = { report: () => {}, note: () => {}, isStopped: () => false }
+  const quiet = { report: () => {}, note: () => {}, isStopped: () => false, auditLines: noLines }
   return { store, providerIssuer: 'https://provider', runtime, ...unused, ...quiet, ...given }
 }
 

@@ -28,6 +28,8 @@ export interface OperatorPorts {
   ring: KeyRing
   /** Undefined: the ring cannot be changed, and rotating uses its first key. */
   keyFile: KeyFile | undefined
+  /** Reads audit lines in batches: those of stdin, or of files that were written to since then, in epoch seconds. */
+  auditLines: (from: 'stdin' | number) => AsyncIterable<readonly string[]>
   /** Records a change in the audit log. Commands have none. */
   report: (event: string, fields: Record<string, unknown>) => void
   /** Tells about progress. */
@@ -90,6 +92,7 @@ type OperatorSetting =
   | 'clients'
   | 'secretKeys'
   | 'access'
+  | 'audit'
   | 'provider'
   | 'providerUrl'
   | 'privateUseRedirectUris'
@@ -189,7 +192,7 @@ export function timeText(epochSeconds: number): string {
 }
 
 /** The columns of a list as people see it: the head of each, and its cell for an entry. */
-export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string | number | undefined>>
+export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string | number | null | undefined>>
 
 /** Prints a list as a table, with control characters escaped and `-` for a missing value; `none` if it is empty. */
 export function listText<Entry>(entries: readonly Entry[], columns: Columns<Entry>, none: string): string {

@@ -3,6 +3,7 @@ import { listClientsOperation, removeClientOperation } from './client-operations
 import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
 import { listKeysOperation, removeKeysOperation, rotateKeysOperation } from './key-operations.ts'
 import type { Operation } from './operation.ts'
+import { readUsageOperation } from './usage-operation.ts'
 
 /** Operations on what servers share. Those with routes are requests of the admin API, too. */
 export const operations: readonly Operation[] = [
@@ -14,4 +15,5 @@ export const operations: readonly Operation[] = [
   removeClientOperation,
   rotateKeysOperation,
   listAttemptsOperation,
+  readUsageOperation,
 ]

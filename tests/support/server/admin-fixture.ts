@@ -7,6 +7,7 @@ import { createAdminApi } from '../../../server/admin/admin-api.ts'
 import { AdminToken } from '../../../server/admin/admin-token.ts'
 import type { AdminPorts } from '../../../server/admin/admin-route.ts'
 import { parseSecretKeys } from '../../../server/config/store-address.ts'
+import { auditReader } from '../../../server/observability/audit-lines.ts'
 import { AuditRing } from '../../../server/observability/audit-ring.ts'
 import { createLog, reportTo } from '../../../server/observability/log.ts'
 import { keyFileAt, openKeyFile } from '../../../server/store/secret-key-file.ts'
@@ -54,6 +55,7 @@ export function createAdminFixture(ports: Partial<AdminPorts> = {}): AdminFixtur
     configured,
     providerIssuer: adminIssuer,
     events,
+    auditLines: auditReader(undefined),
     isStopped: () => false,
     version: '0.1.0',
     token: new AdminToken(tokenFile, runtime, reportTo(log)),
