@@ -267,7 +267,7 @@ it('usage counts the calls of the audit file and of the one that was moved away,
 
 it('GET /usage chooses calls by tool, user and client', async () => {
   const usage = async (query: object) =>
-    (await (await ask('GET', `/usage?${new URLSearchParams({ ...query })}`)).json()) as Facts[]
+    (await (await ask('GET', `/usage?${new URLSearchParams({ ...query }).toString()}`)).json()) as Facts[]
   const [one] = await usage({ tool: 'add_note' })
   const client = String(one?.['client_id'])
   expect(await usage({ tool: 'add_note', client, since: '1h' })).toEqual([one])
