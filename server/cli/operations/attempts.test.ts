@@ -36,7 +36,7 @@ describe('attempts', () => {
       step: 'page',
       ok: false,
       status: 400,
-      clientId: 'c',
+      clientId: 'c\u001B[2J',
       detail: 'redirect_uri_mismatch',
     })
     await book.flush()
@@ -49,7 +49,7 @@ describe('attempts', () => {
       '  challenge 200 x3',
       String.raw`  by client/1\u001b[2J`,
       '',
-      'c  2027-01-15T08:00:01Z  failed',
+      String.raw`c\u001b[2J  2027-01-15T08:00:01Z  failed`,
       '  page 400 failed (redirect_uri_mismatch)',
       String.raw`  by client/1\u001b[2J`,
       '  request id r',

@@ -164,3 +164,26 @@ describe('revoking one grant', () => {
     await expect(revoke('unknown')).rejects.toMatchObject({ status: 404 })
   })
 })
+
+describe('revoking the grants of a choice', () => {
+  const revokeOf = (choice: object): Promise<unknown> =>
+    revokeGrantsOperation.handle({ yes: false, ...choice }, portsOf())
+
+  it.each([
+    ['one grant', { user: 'a' }],
+    ['no grant', { user: 'nobody' }],
+  ])('revokeGrants asks for no confirmation where a choice has %s', async (_what, choice) => {
+    await addGrant(store, grantSample('a', person('a')))
+    const ended = choice.user === 'a' ? ['grant a'] : []
+    expect(await revokeOf(choice)).toEqual({ revoked: ended.length, grants: ended })
+  })
+
+  it.each([[{}], [{ user: 'a', client: 'client a' }], [{ id: 'grant a', user: 'a' }]])(
+    'revokeGrants ends nothing for the choice %j, which is none or two',
+    async (choice) => {
+      await addGrant(store, grantSample('a', person('a')))
+      await expect(revokeOf({ ...choice, yes: true })).rejects.toMatchObject({ status: 400 })
+      expect((await store.findGrant('grant a'))?.end).toBeUndefined()
+    },
+  )
+})

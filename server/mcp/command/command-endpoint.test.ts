@@ -343,6 +343,19 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
   })
 
+  it('a command gets no setting from a message without a session, which others of the person would share', async () => {
+    const settings = {
+      'logging/setLevel': { level: 'debug' },
+      'resources/subscribe': { uri: 'test://one' },
+      'resources/unsubscribe': { uri: 'test://one' },
+    }
+    for (const [method, params] of Object.entries(settings)) {
+      const answers = [client.request(method, params)]
+      if (era === 'modern') answers.push(client.request2026(method, params))
+      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
+    }
+  })
+
   it('a shared command keeps people apart, and gets no request with a lasting effect', async () => {
     const fixture = open(['--era', era], { process: 'shared' })
     const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]

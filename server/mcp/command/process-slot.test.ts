@@ -62,6 +62,19 @@ describe('a slot', () => {
     expect(next.asked).toEqual(['logging/setLevel error', 'resources/subscribe a:2'])
   })
 
+  it.each([[null], [[]], ['text']])(
+    'a result whose _meta is %j loses that member, and keeps the others',
+    async (_meta) => {
+      const slot = createSlot()
+      const connection: ProcessConnection = new ProcessConnection((message: JsonRpcMessage) => {
+        const id = 'id' in message ? message.id : null
+        connection.receive({ jsonrpc: '2.0', id, result: { _meta, contents: [] } } as JsonRpcMessage)
+      }, undefined)
+      slot.attach({ ...createProcess().process, connection })
+      expect(await slot.request('resources/read', { uri: 'a:1' })).toEqual({ contents: [] })
+    },
+  )
+
   it('the next process in a slot gets subscriptions of at most 256 Ki characters', async () => {
     const [slot, next] = [createSlot(), createProcess()]
     slot.attach(createProcess().process)

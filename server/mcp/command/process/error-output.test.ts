@@ -29,3 +29,24 @@ describe('a secret in error output', () => {
     expect(linesOf(['a provider-', 'token-of-ada b\n']).lines).toEqual(['a *** b'])
   })
 })
+
+it('error output is logged up to 20 lines a second, and the next line says once how many were left out', () => {
+  const logged: [line: string, skipped: number][] = []
+  let now = 0
+  const output = new ErrorOutput(
+    [],
+    (...line) => logged.push(line),
+    () => now,
+  )
+  for (let number = 1; number <= 25; number += 1) output.push(`line ${number}\n`)
+  expect(logged).toHaveLength(20)
+  expect(logged.at(-1)).toEqual(['line 20', 0])
+  now = 1000
+  output.push('after\nthen\n')
+  expect(logged.slice(20)).toEqual([
+    ['after', 5],
+    ['then', 0],
+  ])
+  // The tail is for the report of a death, and has them all.
+  expect(output.tail).toContain('line 25\nafter\nthen\n')
+})
