@@ -7,7 +7,7 @@ import {
   startDrawbridge,
   type Tokens,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 import { createView } from './page.ts'
 import { type Connection, connectionsPage } from './connections-page.ts'
@@ -22,9 +22,10 @@ const tools: ToolModule = {
 }
 
 let server: DrawbridgeFixture
+let clock: FakeRuntime
 let browser: Browser
 let tokens: Tokens
-/** Requests of the app to Drawbridge; an error instead of a response where there is one to give. */
+/** The app's requests to Drawbridge, and the answer to each while there is an outage. */
 let calls: string[]
 let outage: Response | Error | undefined
 
@@ -32,7 +33,7 @@ beforeEach(async () => {
   calls = []
   outage = undefined
   const runtime = {
-    ...createFakeRuntime(),
+    ...(clock = createFakeRuntime()),
     async fetch(request: Request): Promise<Response> {
       calls.push(`${request.method} ${new URL(request.url).pathname}`)
       if (outage instanceof Error) throw outage
@@ -121,6 +122,11 @@ it('the demo app asks Drawbridge nothing for visitors who are not signed in', as
   expect((await open()).url.pathname).toBe('/')
   expect((await browser.submit(page, 'id', { action: 'end' })).url.pathname).toBe('/')
   expect(calls).toEqual([])
+})
+
+it('the demo app sends the token of the session that it has just refreshed', async () => {
+  clock.advance(3600)
+  expect(boxesOf(await open())).toEqual(['notes:read', 'notes:write'])
 })
 
 it('the demo app sends an id as one segment of a path, whatever a form says', async () => {
