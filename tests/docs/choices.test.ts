@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, type Person } from '../e2e/person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from '../e2e/plain-client.ts'
+import { sdkClients } from '../e2e/sdk-client.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import type { Visit } from '../support/server/browser.ts'
 import { freePort } from '../support/server/free-port.ts'
@@ -86,6 +87,34 @@ describe('the example of docs/choices.md', () => {
     expect(refused.headers.get('www-authenticate')).toMatch(
       /scope="mcp notes:write", error="insufficient_scope"/,
     )
+  })
+
+  it('a client of the SDK is asked as docs/choices.md says: first for a workspace, for the box at the first write', async () => {
+    const person = await createPerson(server)
+    const client = sdkClients['client 2, 2026-07-28 if it can'](server)
+    const logins: string[] = []
+    const signIn = (): Promise<void> =>
+      client.signIn({
+        async allow(url) {
+          const { browser, email, password } = person
+          const login = await browser.visit(url)
+          logins.push(login.html)
+          const choice = await browser.submit(login, 'password', { email, password })
+          return (await browser.submit(choice, 'workspace', { workspace: 'sales' })).url
+        },
+      })
+    try {
+      await expect(client.connect()).rejects.toThrow(/unauthorized/i)
+      await signIn()
+      await client.connect()
+      expect((await client.call('where_am_i')).text).toMatch(/^Workspace: Sales\. Scopes: mcp/)
+      await expect(client.call('add_note', { text: 'a' })).rejects.toThrow(/unauthorized/i)
+      await signIn()
+      expect((await client.call('add_note', { text: 'a' })).text).toBe('Added to Sales: a')
+      expect(logins.map((html) => html.includes('Add and delete notes'))).toEqual([false, true])
+    } finally {
+      await client.end().catch(() => {})
+    }
   })
 
   it('the program of docs/choices.md for the app’s own page lists and narrows connections', async () => {
