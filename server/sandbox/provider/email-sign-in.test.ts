@@ -58,3 +58,12 @@ it('a mailed link returns a code to the client that asked, however late it is op
   const { data } = await auth.exchangeCodeForSession(target.searchParams.get('code') ?? '')
   expect(data.user?.email).toBe(email)
 })
+
+it('a mailed link does not sign in an account that was banned meanwhile', async () => {
+  const { auth } = provider.client()
+  await auth.signInWithOtp({ email, options: { emailRedirectTo: `${SITE}/welcome` } })
+  provider.admin.banUser(provider.admin.findUser(email)?.id ?? '')
+  const response = await provider.fetch(new Request(lastMail()?.link ?? ''))
+  const { searchParams } = new URL(response.headers.get('location') ?? '')
+  expect([searchParams.get('error_code'), searchParams.get('code')]).toEqual(['user_banned', null])
+})

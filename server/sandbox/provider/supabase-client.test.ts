@@ -5,7 +5,9 @@ import {
   type ProviderFixture,
   SITE,
   startProvider,
+  walkGoogle,
 } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { hashPassword } from './accounts/password.ts'
 import { computeTotp } from './accounts/totp.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
@@ -74,6 +76,42 @@ describe('an unmodified supabase-js client', () => {
     expect(changed.data.user?.user_metadata['nickname']).toBe('countess')
     expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
   })
+})
+
+it('a new password ends the other sessions of the account, and not the one that set it', async () => {
+  const { client } = startProvider()
+  const [{ auth }, other] = [client(), client()]
+  await auth.signUp(ADA)
+  await other.auth.signInWithPassword(ADA)
+  const changed = await auth.updateUser({ password: 'battery staple' })
+  expect(changed.error).toBeNull()
+  expect((await other.auth.refreshSession()).error?.code).toBe('refresh_token_not_found')
+  expect((await auth.refreshSession()).error).toBeNull()
+})
+
+it('the embedded provider says that it changes no address, and leaves it', async () => {
+  const { admin, client } = startProvider()
+  const { auth } = client()
+  await auth.signUp(ADA)
+  const { error } = await auth.updateUser({ email: 'eve@example.com' })
+  expect(error).toMatchObject({ code: 'validation_failed', status: 400 })
+  expect((await auth.updateUser({ email: 'Ada@Example.com' })).error).toBeNull()
+  expect(admin.findUser(ADA.email)).toBeDefined()
+})
+
+it('the owner of an address that was never confirmed signs in with Google, which voids an earlier password', async () => {
+  const provider = startProvider()
+  const { accounts } = provider.services
+  const taken = { email: 'ada@google.example', password: 'set by another' }
+  const passwordHash = await hashPassword(taken.password, new Uint8Array(16))
+  const { id } = accounts.create({ kind: 'email', email: taken.email, passwordHash, confirmed: false })
+  const { auth } = provider.client()
+  const { data } = await auth.signInWithOAuth({ provider: 'google', options: { skipBrowserRedirect: true } })
+  const { searchParams } = await walkGoogle(provider, data.url ?? '', 'Ada Example')
+  const signedIn = await auth.exchangeCodeForSession(searchParams.get('code') ?? '')
+  expect(signedIn.data.user).toMatchObject({ id, app_metadata: { providers: ['google'] } })
+  const attempt = await provider.client().auth.signInWithPassword(taken)
+  expect(attempt.error?.code).toBe('invalid_credentials')
 })
 
 describe('single sign-on', () => {
