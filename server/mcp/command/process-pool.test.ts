@@ -13,10 +13,12 @@ import {
 import {
   callerOf,
   type CommandClient,
+  type CommandFixture,
   createCommands,
   responseOf,
   smallServer,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
+import { callsSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
 import { childEnvironment } from './process/child-environment.ts'
 
@@ -573,6 +575,50 @@ describe.concurrent('the start on trial', () => {
     await fixture.close()
     expect(await tried).toBeUndefined()
     expect([fixture.reported('upstream_not_started'), fixture.processes()]).toEqual([[], []])
+  })
+})
+
+describe.concurrent('a list of tools that this server reads for a caller', () => {
+  const scopes = [['@writes', 'notes:write']] as const
+  const policy = { allow: ['*'], deny: [], publicTools: new Set<string>(), scopes }
+  const learn = async ({ endpoint }: CommandFixture, caller: SignedInCaller): Promise<void> => {
+    const incoming = { caller, body: toolCall('about'), calls: callsSample(caller) }
+    await endpoint.learn?.(new Request('http://localhost/mcp'), incoming)
+  }
+
+  it('a list of tools is read in a process of the session that the person has, if they may have just one', async ({
+    expect,
+  }) => {
+    const fixture = open(['--reads', 'about'], { policy, maxPerUser: 1, startTimeoutSeconds: 1 })
+    await fixture.client().open()
+    await learn(fixture, callerOf('ada'))
+    expect(['about', 'echo'].map((name) => fixture.endpoint.scopeOf(name))).toEqual([
+      undefined,
+      'notes:write',
+    ])
+    expect(fixture.processes()).toHaveLength(1)
+  })
+
+  it.each<[whose: string, caller: SignedInCaller]>([
+    ['another person', callerOf('bob')],
+    ['the same person in another workspace', callerOf('ada', { workspace: { id: 'legal', name: 'Legal' } })],
+  ])('a list of tools is read in no process of %s', async (_whose, caller) => {
+    const fixture = open(['--reads', 'about'], { policy })
+    await fixture.client(caller).open()
+    await about(fixture.client(caller))
+    await learn(fixture, callerOf('ada'))
+    expect(fixture.reported('upstream_started')).toHaveLength(3)
+  })
+
+  it('a tool counts as a write where the process does not start, or lists nothing', async ({ expect }) => {
+    for (const args of [
+      ['--die', 'start'],
+      ['--lists', 'nothing'],
+    ]) {
+      const fixture = open([...args, '--reads', 'about'], { policy })
+      await learn(fixture, callerOf('ada'))
+      expect(fixture.endpoint.scopeOf('about')).toBe('notes:write')
+    }
   })
 })
 
