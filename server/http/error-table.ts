@@ -44,7 +44,7 @@ const programErrors = {
   workspace_lost: {
     status: 403,
     title: 'Workspace lost',
-    message: 'You are no longer in the workspace that this connection was allowed for.',
+    message: 'You are no longer in the workspace that this connection is for.',
     nextStep: 'Choose another workspace on the page /account/connections, or ask to be added again.',
   },
   unsupported_media_type: {
