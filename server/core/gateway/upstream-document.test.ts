@@ -191,6 +191,10 @@ it.each<[document: object, fault: string]>([
     'there is no such selector. Write @writes',
   ],
   [{ url: 'http://x', tools: { scopes: { '@writes': 'a' } } }, 'scopes does not say what a allows'],
+  ...['allow', 'deny', 'public'].map((member): [object, string] => [
+    { url: 'http://x', tools: { [member]: ['@writes'] } },
+    `tools.${member}: @writes selects tools in tools.scopes only`,
+  ]),
   [{ command: 'x', process: 'each' }, 'process must be user or shared'],
   [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
   [{ command: 'x', url: 'http://x' }, 'either url or command'],

@@ -25,6 +25,7 @@ import {
   type UpstreamPolicy,
   userProperties,
   userPropertiesIn,
+  writesSelector,
 } from './upstream.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -156,6 +157,10 @@ function policyOf(
     if (fault !== undefined) addFault(context, ['tools', 'scopes', pattern], `: ${fault}`)
     if (!Object.hasOwn(scopes, scope))
       addFault(context, ['tools', 'scopes', pattern], `: scopes does not say what ${scope} allows.`)
+  }
+  for (const member of ['allow', 'deny', 'public'] as const) {
+    if (tools[member].includes(writesSelector))
+      addFault(context, ['tools', member], `: ${writesSelector} selects tools in tools.scopes only.`)
   }
   for (const tool of tools.public) {
     const fault = publicFault(tool, policy)

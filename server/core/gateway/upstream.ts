@@ -8,14 +8,12 @@ export interface UpstreamPolicy {
   deny: readonly string[]
   /** Names, not patterns, of the tools that may be called without signing in. */
   publicTools: ReadonlySet<string>
-  scopes: ToolScopes
+  /** Scopes by pattern or {@link writesSelector}; the first match wins. */
+  scopes: readonly (readonly [pattern: string, scope: string])[]
 }
 
 /** In the place of a pattern: each tool that is not marked `readOnlyHint`, and not public. */
 export const writesSelector = '@writes'
-
-/** Scopes by pattern or {@link writesSelector}; the first match wins. */
-export type ToolScopes = readonly (readonly [pattern: string, scope: string])[]
 
 /** A tool as the selectors of scopes see it. */
 export interface MarkedTool {

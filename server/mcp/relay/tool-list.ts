@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
+import { lineEndings } from '@drawbridge/shared/mcp/event-lines.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
@@ -28,6 +29,7 @@ export async function readToolList(
 ): Promise<JsonObject> {
   const isStream = mediaTypeOf(answer) === 'text/event-stream'
   const decoder = new TextDecoder()
+  const withLineFeeds = lineEndings()
   let result: JsonObject | undefined
   const take = (text: string): void => {
     const given = parseJsonObject(text)?.['result']
@@ -39,7 +41,7 @@ export async function readToolList(
   for await (const chunk of decodedBody(answer) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     const part = decoder.decode(chunk, { stream: true })
-    if (isStream) parser.feed(part)
+    if (isStream) parser.feed(withLineFeeds(part))
     else text += part
     if (result || bytes > maxBodyBytes) break
   }
