@@ -31,7 +31,12 @@ const boxes = (...texts: string[]): ScopeBox[] =>
 /** Offers both scopes to a client whose last grant has `scope`, with that grant remembered by `by`. */
 async function offered(scope: string, left: readonly ScopeBox[], by: Sealer = sealer): Promise<string[]> {
   await addGrant(store, grantSample('a', { scope, clientId: 'client' }))
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a', boxes: left }, by)
+  const cookie = rememberChoice(
+    undefined,
+    { clientId: 'client', grantId: 'grant a' },
+    { asked: ['mcp', read, write], boxes: left },
+    by,
+  )
   return shown(await offerScopes([read, write], 'client', cookie, { store, sealer, runtime }))
 }
 
@@ -50,7 +55,7 @@ it('a client without a choice in this browser gets all boxes, ticked', async () 
   const ports = { store, sealer, runtime }
   expect(shown(await offerScopes([read, write], 'client', undefined, ports))).toEqual(all)
   await offered(`mcp ${read}`, [])
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, sealer)
+  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, { asked: [] }, sealer)
   expect(shown(await offerScopes([read, write], 'other client', cookie, ports))).toEqual(all)
 })
 
@@ -73,7 +78,7 @@ it.each<[what: string, cookie: () => string]>([
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const ports = { store, sealer, runtime }
   expect(await offerScopes([read], 'client', cookie(), ports)).toEqual(boxes(`+${read}`))
-  const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, sealer)
+  const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, { asked: [] }, sealer)
   expect(await offerScopes([read], 'client', next, ports)).toEqual([])
 })
 
@@ -85,4 +90,45 @@ it.each<[what: string, left: ScopeBox[] | undefined, chosen: string]>([
   ['one held already, and the other not ticked', boxes(`-${write}`), 'mcp notes:read offline_access'],
 ])('what is left of the requested scope with %s', (_what, left, chosen) => {
   expect(chosenScope('mcp notes:read notes:write offline_access', left)).toBe(chosen)
+})
+
+it('a client that asks for less does not make the browser forget what was left out', async () => {
+  await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
+  const of = { clientId: 'client', grantId: 'grant a' }
+  const first = rememberChoice(
+    undefined,
+    of,
+    { asked: ['mcp', read, write], boxes: boxes(`-${write}`) },
+    sealer,
+  )
+  const ports = { store, sealer, runtime }
+  const less = rememberChoice(first, of, { asked: ['mcp', read] }, sealer)
+  expect(shown(await offerScopes([read, write], 'client', less, ports))).toEqual([`-${write}`])
+  const given = rememberChoice(less, of, { asked: [read, write], boxes: boxes(`+${write}`) }, sealer)
+  expect(shown(await offerScopes([write], 'client', given, ports))).toEqual([`+${write}`])
+})
+
+it('the choices of a browser stay within 3,000 characters, and begin with the newest', async () => {
+  const longScopes = Array.from({ length: 10 }, (_, index) => `notes:${index}:${'x'.repeat(50)}`)
+  let cookie: string | undefined
+  for (let index = 0; index < 30; index += 1) {
+    const left = longScopes.map((scope) => ({ scope, ticked: false }))
+    const of = { clientId: `client ${index}`, grantId: 'grant a' }
+    cookie = rememberChoice(cookie, of, { asked: longScopes, boxes: left }, sealer)
+    expect(cookie.length).toBeLessThan(3000)
+  }
+  await addGrant(store, grantSample('a'))
+  const of = async (clientId: string) =>
+    shown(await offerScopes(longScopes.slice(0, 1), clientId, cookie, { store, sealer, runtime }))
+  expect(await of('client 29')).toEqual([`-${longScopes[0]}`])
+  expect(await of('client 28')).toEqual([`-${longScopes[0]}`])
+  expect(await of('client 0')).toEqual([`+${longScopes[0]}`])
+  const tooMany = Array.from({ length: 200 }, (_, index) => ({ scope: `notes:${index}:long`, ticked: false }))
+  const none = rememberChoice(
+    cookie,
+    { clientId: 'x', grantId: 'grant a' },
+    { asked: [], boxes: tooMany },
+    sealer,
+  )
+  expect(none.length).toBeLessThan(3000)
 })

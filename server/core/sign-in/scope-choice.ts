@@ -22,8 +22,8 @@ function refusedIn(boxes: readonly ScopeBox[]): string[] {
   return boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope)
 }
 
-/** More clients than step up in one browser; the oldest is forgotten. */
-const maxClients = 10
+/** Room for ten clients or more, before the oldest is forgotten. Sealed, it fits into a cookie and the header buffers of proxies. */
+const maxLength = 2000
 
 const choicesUse = 'drawbridge choices'
 
@@ -31,7 +31,7 @@ const choicesUse = 'drawbridge choices'
 interface RememberedChoice {
   clientHash: string
   grantId: string
-  /** Scopes that were asked for and left out. */
+  /** Scopes that were asked for and left out, then or before. */
   refused: readonly string[]
 }
 
@@ -65,17 +65,19 @@ export async function offerScopes(
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */
 export function rememberChoice(
   sealed: string | undefined,
-  {
-    clientId,
-    grantId,
-    boxes = [],
-  }: { clientId: string; grantId: string; boxes?: readonly ScopeBox[] | undefined },
+  { clientId, grantId }: { clientId: string; grantId: string },
+  { asked, boxes = [] }: { asked: readonly string[]; boxes?: readonly ScopeBox[] | undefined },
   sealer: Sealer,
 ): string {
   const clientHash = hashSecret(clientId)
-  const others = openChoices(sealed, sealer).filter((other) => other.clientHash !== clientHash)
-  const choice: RememberedChoice = { clientHash, grantId, refused: refusedIn(boxes) }
-  return sealer.seal(JSON.stringify([choice, ...others].slice(0, maxClients)), choicesUse)
+  const known = openChoices(sealed, sealer)
+  const earlier = known.find((other) => other.clientHash === clientHash)?.refused ?? []
+  // A client that asks for less this time may ask for the rest again.
+  const refused = [...earlier.filter((scope) => !asked.includes(scope)), ...refusedIn(boxes)]
+  const others = known.filter((other) => other.clientHash !== clientHash)
+  const choices: RememberedChoice[] = [{ clientHash, grantId, refused }, ...others]
+  while (JSON.stringify(choices).length > maxLength) choices.pop()
+  return sealer.seal(JSON.stringify(choices), choicesUse)
 }
 
 function openChoices(sealed: string | undefined, sealer: Sealer): readonly RememberedChoice[] {

@@ -13,7 +13,7 @@ import type { Grant, GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd
 import { refreshesOfGrant } from '../limits/limit-table.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
 import { requireOurResource } from './resource.ts'
-import { requireScopeText, type ScopeCatalogue } from './scope.ts'
+import { heldScope, requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
 /** How long a used token still returns its unused successor: the response may be lost, or the client killed before it stored it. */
@@ -81,10 +81,10 @@ export async function rotateRefreshToken(
   if (!record) await refuseCollected(request, ports)
   const { grant, usedAt } = checkRefresh(record, request, now)
   requireScopeText(request.scope)
-  const scope = ports.scopes.narrow(grant.scope, request.scope)
+  const asked = ports.scopes.narrow(grant.scope, request.scope)
   if (usedAt === undefined && refreshLimit.isSpent(grant.id, now)) throw tooOften(grant, refreshLimit)
   const family = familyOf(request.refreshToken)
-  const { pair, minted } = mintTokens(grant, scope, family, ports.accessTokenTtlSeconds, runtime)
+  const { pair, minted } = mintTokens(grant, asked, family, ports.accessTokenTtlSeconds, runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
     request.refreshToken,
@@ -103,8 +103,9 @@ export async function rotateRefreshToken(
     case 'replayed': {
       const replayOf = { address: rotation.firstUse.address }
       const successor = openSuccessor(rotation.sealedTokens, request.refreshToken)
+      const scope = heldScope(grant, successor.scope)
       if (successor.expiresAt > now || successor.refreshToken === undefined)
-        return { grant, response: tokenResponse(successor, now), replayOf }
+        return { grant, response: tokenResponse({ ...successor, scope }, now), replayOf }
       // That pair no longer works. Do what its holder would do next: refresh it.
       const next = await rotateRefreshToken({ ...request, refreshToken: successor.refreshToken }, ports)
       return { ...next, replayOf }

@@ -70,10 +70,11 @@ export function withChoice(
   subject: ClientSubject,
   { request, ports: { codes, cookies, signIn } }: LoginVisit,
 ): Response {
-  const { client, boxes } = subject
-  if (codes.scopes.optionalOf(askedScope(subject)).length === 0) return answer
-  const choice = { clientId: client.id, grantId, boxes }
-  const sealed = rememberChoice(cookies.choices.read(request), choice, signIn.sealer)
+  const asked = askedScope(subject)
+  if (codes.scopes.optionalOf(asked).length === 0) return answer
+  const of = { clientId: subject.client.id, grantId }
+  const choice = { asked: asked.split(' '), boxes: subject.boxes }
+  const sealed = rememberChoice(cookies.choices.read(request), of, choice, signIn.sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer
 }

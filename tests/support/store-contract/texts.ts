@@ -88,7 +88,8 @@ async function keepAttempts(store: Store, name: string, text: string): Promise<v
 
 async function keepGrant(store: Store, name: string, text: string): Promise<void> {
   const user = { id: `p#${name}`, sub: text, email: text, name: text }
-  const given = grantSample(`a ${name}`, { user, clientId: `c ${name}` })
+  const workspace = { id: `w ${name}`, name: text }
+  const given = grantSample(`a ${name}`, { user, clientId: `c ${name}`, workspace })
   const { grant, code, session, tokens } = { ...given, session: { ...given.session, sealed: text } }
   const owners = [{ userId: user.id }, { clientId: grant.clientId }]
   await store.addAuthorizationCode(code, session)
