@@ -70,8 +70,9 @@ const only = async (): Promise<string> => {
   expect(connections).toHaveLength(1)
   return connections[0]?.id ?? ''
 }
-const narrow = async (body: unknown = { scope: 'mcp notes:read' }): Promise<void> =>
-  void expect((await send('PATCH', await only(), body)).status).toBe(200)
+async function narrow(body: unknown = { scope: 'mcp notes:read' }): Promise<void> {
+  expect((await send('PATCH', await only(), body)).status).toBe(200)
+}
 const where = async (by: string): Promise<string> => (await server.callTool(by, 'where')).text
 
 describe('the scope of a narrowed grant', () => {
