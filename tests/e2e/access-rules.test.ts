@@ -8,12 +8,14 @@ import {
   account,
   baseUrl,
   type DrawbridgeFixture,
+  redirectUri,
   startDrawbridge,
   type Tokens,
 } from '../support/server/drawbridge-fixture.ts'
 import { createFakeRuntime } from '../support/server/fake-runtime.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
+import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { scopes, tools } from './scoped-tools.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -260,6 +262,186 @@ describe('a rule that gives some scopes only', () => {
       const refused = await drawbridge.mcp({ ...listTools, method: 'tools/call', params }, { authorization })
       expect(await refused.json()).toHaveProperty('error')
     }
+  })
+})
+
+describe('a rule about a client', () => {
+  let site: DocumentServer | undefined
+  afterEach(async () => {
+    await drawbridge.close()
+    await site?.close()
+    site = undefined
+  })
+
+  const authorize = ({ access_token: token }: Tokens) => ({ authorization: `Bearer ${token}` })
+  const deny = (client: string): object[] => [{ deny: { client: [client] } }, { allow: {} }]
+
+  it('a blocked client loses its connection at the next call, and the same person goes on with another one', async () => {
+    await start()
+    const [blocked, other] = [await drawbridge.connect(), await drawbridge.connect()]
+    for (const { tokens } of [blocked, other]) expect(await call(authorize(tokens))).toBe('let in')
+    apply(deny(blocked.clientId))
+    expect(await call(authorize(other.tokens))).toBe('let in')
+    expect(await call(authorize(blocked.tokens))).toBe('refused')
+    const ended = { client_id: blocked.clientId, reason: 'access_rule' }
+    expect(drawbridge.events('grant_ended')).toMatchObject([ended])
+    const refused = await drawbridge.refresh(blocked.clientId, blocked.tokens.refresh_token)
+    expect(await refused.json()).toMatchObject({ error: 'invalid_grant' })
+    // The session of the other connection is not signed out, and is refreshed at the provider.
+    const now = drawbridge.runtime.now()
+    const due = await drawbridge.app.store.claimSignOuts({ limit: 10, until: now + 60 }, now)
+    expect(due.map(({ session }) => session.grantId)).toEqual([
+      drawbridge.events('grant_ended')[0]?.['grant_id'],
+    ])
+    drawbridge.runtime.advance(7201)
+    const refreshed = await drawbridge.refresh(other.clientId, other.tokens.refresh_token)
+    expect(await call(authorize((await refreshed.json()) as Tokens))).toBe('let in')
+    expect(drawbridge.events('grant_ended')).toHaveLength(1)
+  })
+
+  it('a blocked client loses its connection, and the other keeps the session that a provider gives only once', async () => {
+    await startAtOidc([{ allow: {} }], { providerSessions: 'one' })
+    const clients: string[] = []
+    const connect = async (): Promise<Tokens> => {
+      const { client_id: clientId } = await drawbridge.register()
+      clients.push(clientId)
+      const { url } = await signInAtOidc(clientId)
+      return (await (await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')).json()) as Tokens
+    }
+    const [blocked, other] = [await connect(), await connect()]
+    apply(deny(clients[0] ?? ''))
+    expect(await call(authorize(blocked))).toBe('refused')
+    drawbridge.runtime.advance(3601)
+    const refreshed = await drawbridge.refresh(clients[1] ?? '', other.refresh_token)
+    expect(await call(authorize((await refreshed.json()) as Tokens))).toBe('let in')
+  })
+
+  it('a blocked client gets no code, while the same browser signs in for another one', async () => {
+    await start()
+    const [blocked, other] = [await drawbridge.register(), await drawbridge.register()]
+    apply(deny(blocked.client_id))
+    const browser = drawbridge.browser()
+    expect(outcomeOf(await drawbridge.signIn(blocked.client_id, browser))).toBe('refused')
+    expect(drawbridge.events('access_denied')).toMatchObject([
+      { client_id: blocked.client_id, rule: 1, reason: 'deny_rule' },
+    ])
+    expect(outcomeOf(await drawbridge.signIn(other.client_id, browser))).toBe('let in')
+  })
+
+  it('a client with a metadata document is blocked by the host of its id, and by no other host', async () => {
+    await start()
+    site = await startDocumentServer()
+    const { host } = new URL(site.origin.replace('127.0.0.1', 'localhost'))
+    const clientId = `http://${host}/client.json`
+    site.publish('/client.json', { client_id: clientId, client_name: 'Quill', redirect_uris: [redirectUri] })
+    apply(deny('other.example'))
+    const redeemed = await drawbridge.redeem(clientId, await drawbridge.code(clientId))
+    const tokens = (await redeemed.json()) as Tokens
+    expect(await call(authorize(tokens))).toBe('let in')
+    apply(deny('Quill'))
+    expect(await call(authorize(tokens))).toBe('let in')
+    apply(deny(host))
+    expect(outcomeOf(await drawbridge.signIn(clientId))).toBe('refused')
+    expect(await call(authorize(tokens))).toBe('refused')
+  })
+
+  it('a confined client gets the scopes and tools of its rule at the next call, and others keep theirs', async () => {
+    await start({ scopes, tools })
+    const scope = 'mcp orders:read orders:write'
+    const [confined, other] = [await drawbridge.connect({ scope }), await drawbridge.connect({ scope })]
+    const toolsOf = async ({ tokens }: typeof other): Promise<string[]> => {
+      const answer = await drawbridge.mcp(listTools, authorize(tokens))
+      const { result } = (await answer.json()) as { result: { tools: { name: string }[] } }
+      return result.tools.map(({ name }) => name).toSorted()
+    }
+    const all = tools.map(({ name }) => name).toSorted()
+    expect([await toolsOf(confined), await toolsOf(other)]).toEqual([all, all])
+    apply([
+      {
+        allow: { client: [confined.clientId] },
+        scopes: ['mcp', 'orders:read'],
+        tools: { deny: ['say_*'] },
+      },
+      { allow: {} },
+    ])
+    expect([await toolsOf(confined), await toolsOf(other)]).toEqual([['list_orders'], all])
+    const again = await drawbridge.redeem(
+      confined.clientId,
+      await drawbridge.code(confined.clientId, { scope }),
+    )
+    expect(await again.json()).toMatchObject({ scope: 'mcp orders:read' })
+    expect(drawbridge.events('grant_ended')).toEqual([])
+  })
+
+  it('a rule about a client ends the connection of its device, and lets it connect no other', async () => {
+    await start()
+    const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
+    const { client_id: clientId } = await drawbridge.register({ grant_types: [grantType, 'refresh_token'] })
+    const connect = async (): Promise<{ page: Visit; answer: Partial<Tokens> & { error?: string } }> => {
+      const begun = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
+      const { device_code: deviceCode, user_code: userCode } = (await begun.json()) as Record<string, string>
+      const browser = drawbridge.browser()
+      const form = await browser.visit(`${baseUrl}/oauth/device`)
+      const login = await browser.submit(form, 'user_code', { user_code: userCode ?? '' })
+      const page = await browser.submit(login, 'password', account)
+      const polled = await drawbridge.postForm('/oauth/token', {
+        grant_type: grantType,
+        client_id: clientId,
+        device_code: deviceCode ?? '',
+      })
+      return { page, answer: (await polled.json()) as Tokens }
+    }
+    const { answer } = await connect()
+    expect(await call(authorize(answer as Tokens))).toBe('let in')
+    apply(deny(clientId))
+    expect(await call(authorize(answer as Tokens))).toBe('refused')
+    const refused = await connect()
+    expect([refused.page.status, refused.answer.error]).toEqual([403, 'authorization_pending'])
+  })
+
+  it('introspection reports the tokens of a blocked client as inactive, and those of another one as active', async () => {
+    await start()
+    const connect = async () => {
+      const client = await drawbridge.register({ token_endpoint_auth_method: 'client_secret_post' })
+      const proof = { client_secret: client.client_secret ?? '' }
+      const code = await drawbridge.code(client.client_id)
+      const tokens = (await (await drawbridge.redeem(client.client_id, code, proof)).json()) as Tokens
+      const isActive = async (token: string): Promise<unknown> => {
+        const fields = { client_id: client.client_id, ...proof, token }
+        const answer = await drawbridge.postForm('/oauth/introspect', fields)
+        return ((await answer.json()) as { active: boolean }).active
+      }
+      const bothActive = async () => [
+        await isActive(tokens.access_token),
+        await isActive(tokens.refresh_token),
+      ]
+      return { clientId: client.client_id, bothActive }
+    }
+    const [blocked, other] = [await connect(), await connect()]
+    expect([await blocked.bothActive(), await other.bothActive()]).toEqual([
+      [true, true],
+      [true, true],
+    ])
+    apply(deny(blocked.clientId))
+    expect([await blocked.bothActive(), await other.bothActive()]).toEqual([
+      [false, false],
+      [true, true],
+    ])
+    expect(drawbridge.events('grant_ended')).toEqual([])
+  })
+
+  it('provider tokens and session cookies have no client: a deny rule passes them over, an allow rule as well', async () => {
+    await start()
+    const { clientId, tokens } = await drawbridge.connect()
+    const session = await signInToWebApp(drawbridge)
+    const outcomes = async (): Promise<Outcome[]> => [
+      await call({ authorization: `Bearer ${session.access_token}` }),
+      await call({ cookie: sessionCookieHeader(session), origin: baseUrl }),
+    ]
+    apply([{ allow: { client: [clientId] } }])
+    expect([...(await outcomes()), await call(authorize(tokens))]).toEqual(['refused', 'refused', 'let in'])
+    apply(deny(clientId))
+    expect([...(await outcomes()), await call(authorize(tokens))]).toEqual(['let in', 'let in', 'refused'])
   })
 })
 

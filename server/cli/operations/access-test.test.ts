@@ -92,6 +92,53 @@ describe('access test', () => {
   })
 })
 
+describe('access test --client', () => {
+  const clients = join(folder, 'clients.json')
+  const confined = { client: ['mcpc_1'], email: ['*@example.com'] }
+  writeFileSync(
+    clients,
+    JSON.stringify({
+      rules: [
+        { deny: { client: ['blocked.example', 'mcpc_9'] } },
+        { allow: confined, tools: { allow: ['list_*'] } },
+        { allow: { sub: ['x'] } },
+      ],
+    }),
+  )
+  const email = 'ada@example.com'
+
+  it.each<[given: CommandOptions, code: number, facts: object]>([
+    [{ client: 'mcpc_9' }, exitCode.failed, { decision: 'denied', rule: 1, reason: 'deny_rule' }],
+    [{ client: 'mcpc_9', sub: 'x' }, exitCode.failed, { rule: 1 }],
+    [{ client: 'https://blocked.example/c.json', email }, exitCode.failed, { rule: 1 }],
+    [
+      { client: 'mcpc_1', email },
+      exitCode.ok,
+      { rule: 2, conditions: confined, tools: { allow: ['list_*'] } },
+    ],
+    [{ client: 'mcpc_1', email, unverified: true }, exitCode.failed, { reason: 'address_not_verified' }],
+    [{ client: 'mcpc_1' }, exitCode.failed, { rule: null, reason: 'no_rule' }],
+    [{ client: 'mcpc_2', sub: 'x' }, exitCode.ok, { rule: 3 }],
+    [{ email }, exitCode.failed, { rule: null }],
+    [{ sub: 'x' }, exitCode.ok, { rule: 3 }],
+  ])('access test decides about the client and user of %j', async (given, code, facts) => {
+    const { input, facts: said } = line({ ACCESS: clients })
+    expect(await testAccess(input, given)).toBe(code)
+    expect(said()).toMatchObject(facts)
+  })
+
+  it('access test names the rule about a client, and that it depends on the address', async () => {
+    const { input, said } = line({ ACCESS: clients }, false)
+    await testAccess(input, { client: 'mcpc_9' })
+    await testAccess(input, { client: 'mcpc_1', email })
+    expect(said().stdout).toBe(
+      'Denied by rule 1: deny {"client":["blocked.example","mcpc_9"]}.\n' +
+        'Allowed by rule 2: allow {"email":["*@example.com"],"client":["mcpc_1"]}.\nScopes: all\nTools: list_*\n' +
+        'Only if the provider has verified the address.\n',
+    )
+  })
+})
+
 it('access test refuses to run without rules', async () => {
   const { input } = createCommandFixture({}, {})
   await expect(testAccess(input, { sub: 'x' })).rejects.toMatchObject({ status: 400 })

@@ -77,3 +77,18 @@ it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down
     })
   },
 )
+
+it('an unproven address does not get a client past a rule about clients, nor around it', async () => {
+  const rules: AccessRule[] = [
+    { effect: 'deny', conditions: { client: ['mcpc_1'] } },
+    { effect: 'allow', conditions: { client: ['mcpc_2'], email: ['*@example.com'] } },
+  ]
+  const decide = (clientId: string | undefined, confirms: boolean) =>
+    accessSample(rules, { capabilities: confirming(confirms) }).decide('user-1', ada, clientId)
+  expect(await decide('mcpc_1', true)).toMatchObject({ kind: 'denied', reason: 'deny_rule', rule: 1 })
+  expect(await decide('mcpc_1', false)).toMatchObject({ kind: 'denied', reason: 'deny_rule', rule: 1 })
+  expect(await decide('mcpc_2', true)).toMatchObject({ kind: 'allowed', rule: 2 })
+  expect(await decide('mcpc_2', false)).toMatchObject({ kind: 'denied', reason: 'address_not_verified' })
+  expect(await decide('mcpc_3', true)).toMatchObject({ kind: 'denied', reason: 'no_rule' })
+  expect(await decide(undefined, true)).toMatchObject({ kind: 'denied', reason: 'no_rule' })
+})

@@ -10,7 +10,14 @@ it('an access document is read with every member', () => {
   const document = {
     rules: [
       { deny: { email: ['Mallory@Example.com'] } },
-      { allow: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
+      {
+        allow: {
+          email: ['*@example.com'],
+          sub: ['1'],
+          provider: ['google'],
+          client: ['Claude.ai', 'mcpc_1'],
+        },
+      },
       {
         allow: { claim: { 'app_metadata.role': ['partner', 7, true] } },
         scopes: ['mcp'],
@@ -23,7 +30,15 @@ it('an access document is read with every member', () => {
     kind: 'read',
     value: [
       { effect: 'deny', conditions: { email: ['mallory@example.com'] } },
-      { effect: 'allow', conditions: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
+      {
+        effect: 'allow',
+        conditions: {
+          email: ['*@example.com'],
+          sub: ['1'],
+          provider: ['google'],
+          client: ['Claude.ai', 'mcpc_1'],
+        },
+      },
       {
         effect: 'allow',
         conditions: { claim: { 'app_metadata.role': ['partner', 7, true] } },
@@ -57,6 +72,12 @@ it.each<[document: unknown, fault: string]>([
   [[], 'the document must be an object.'],
   [{}, 'rules must be an array.'],
   [{ rules: [], rule: [] }, 'the document has an unknown member "rule". Did you mean rules?'],
+  [{ rules: [{ allow: { client: 'x' } }] }, 'rules[0].allow.client must be an array of 1 to 1000 texts.'],
+  [{ rules: [{ deny: { client: [] } }] }, 'rules[0].deny.client must be an array of 1 to 1000 texts.'],
+  [
+    { rules: [{ deny: { clients: ['x'] } }] },
+    'rules[0].deny has an unknown member "clients". Did you mean client?',
+  ],
   [{ rules: [{ allow: { sub: 'x' } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
   [{ rules: [{ allow: { sub: [1] } }] }, 'rules[0].allow.sub[0] must be a text of 1 to 500 characters.'],
   [{ rules: [{ allow: { claim: {} } }] }, 'rules[0].allow.claim must name a claim.'],

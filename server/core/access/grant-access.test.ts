@@ -9,7 +9,7 @@ import { signInSample } from '../../../tests/support/server/core/sign-in-sample.
 import type { StoredProviderSession } from '../session/grant.ts'
 import { type Claims, ProviderError } from '../session/session-provider.ts'
 import { AccessControl } from './access-control.ts'
-import { type AccessPolicy, createAccessPolicy, fullAccess } from './access-rules.ts'
+import { type AccessPolicy, type AccessRule, createAccessPolicy, fullAccess } from './access-rules.ts'
 import type { GrantAccess } from './grant-access.ts'
 
 const { grant } = grantSample('a')
@@ -147,4 +147,29 @@ it('a session that no key opens now leaves its grant undecided and alive', async
   })
   await expect(unreadable.enforce(grant, stored)).rejects.toMatchObject({ failure: 'transient' })
   expect(ended).toEqual([])
+})
+
+it('a rule about a client ends the grants of that client, and leaves those of the same user with other clients', async () => {
+  const blocked = grantSample('blocked', {
+    user: grant.user,
+    clientId: 'https://client.example/metadata.json',
+  })
+  const other = grantSample('other', { user: grant.user, clientId: 'mcpc_other' })
+  const rules: AccessRule[] = [
+    { effect: 'deny', conditions: { client: ['client.example'] } },
+    { effect: 'allow', conditions: { client: ['mcpc_other'] }, scopes: ['mcp'] },
+  ]
+  const byClient = grantAccessSample({
+    access: accessSample(rules),
+    store: { endGrant: async (id) => void ended.push(id) },
+    runtime: { now: () => 1500 },
+    reportGrantEnd: () => {},
+  })
+  const decide = ({ grant: of }: typeof blocked) => byClient.enforce(of, { ...stored, grantId: of.id })
+  for (let round = 0; round < 2; round += 1) {
+    expect(await decide(other)).toMatchObject({ kind: 'allowed', rule: 2, scopes: ['mcp'] })
+    expect(await decide(blocked)).toMatchObject({ kind: 'denied', reason: 'deny_rule', rule: 1 })
+  }
+  expect(await byClient.decide(grant, stored)).toMatchObject({ kind: 'denied', reason: 'no_rule' })
+  expect(ended).toEqual(['grant blocked', 'grant blocked'])
 })

@@ -268,6 +268,30 @@ describe('access rules', () => {
     })
   })
 
+  it('a rule about a client decides about Drawbridge tokens, and never about provider tokens', async () => {
+    const client = ['client a']
+    const kinds = async (rules: readonly AccessRule[]): Promise<string[]> => {
+      const access = accessSample(rules)
+      const endGrant = async (): Promise<void> => {}
+      const grantAccess = grantAccessSample({
+        access,
+        store: { endGrant },
+        runtime,
+        reportGrantEnd: () => {},
+      })
+      const read = (token: string) =>
+        callerFromAuthorization(`Bearer ${token}`, { ...ports, access, grantAccess })
+      return [(await read(ours)).kind, (await read(good)).kind]
+    }
+    const everyone: AccessRule = { effect: 'allow', conditions: {} }
+    expect(await kinds([{ effect: 'deny', conditions: { client } }, everyone])).toEqual(['invalid', 'caller'])
+    expect(await kinds([{ effect: 'allow', conditions: { client } }])).toEqual(['caller', 'denied'])
+    expect(await kinds([{ effect: 'allow', conditions: { client: ['client b'] } }])).toEqual([
+      'invalid',
+      'denied',
+    ])
+  })
+
   it("access rules use the provider's current claims, not the token's", async () => {
     let role = 'partner'
     const given = by(

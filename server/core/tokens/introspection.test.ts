@@ -149,3 +149,36 @@ it.each<[kind: string, token: () => string, left: string]>([
     expect(await ask(resourceServer, token())).toMatchObject({ active: true, scope: left })
   },
 )
+
+it.each<[kind: string, token: () => string]>([
+  ['access', () => pair.accessToken],
+  ['refresh', () => pair.refreshToken ?? ''],
+])(
+  'introspection reports the %s token of a client whom the access rules refuse as inactive, whoever asks',
+  async (_kind, token) => {
+    const deny = (client: string): GrantAccess =>
+      rulesFor([
+        { effect: 'deny', conditions: { client: [client] } },
+        { effect: 'allow', conditions: {} },
+      ])
+    ports = { ...ports, grantAccess: deny(owner.id) }
+    for (const client of [owner, resourceServer])
+      expect(await ask(client, token())).toEqual({ active: false })
+    // The rule is about the client of the token, not about the one that asks.
+    ports = { ...ports, grantAccess: deny(resourceServer.id) }
+    for (const client of [owner, resourceServer])
+      expect(await ask(client, token())).toMatchObject({ active: true })
+  },
+)
+
+it('introspection limits the scope of a token to the rule about its client', async () => {
+  const confine = (client: string): GrantAccess =>
+    rulesFor([
+      { effect: 'allow', conditions: { client: [client] }, scopes: ['other'] },
+      { effect: 'allow', conditions: {} },
+    ])
+  ports = { ...ports, grantAccess: confine(owner.id) }
+  expect(await ask(resourceServer, pair.accessToken)).toMatchObject({ active: true, scope: '' })
+  ports = { ...ports, grantAccess: confine(other.id) }
+  expect(await ask(resourceServer, pair.accessToken)).toMatchObject({ active: true, scope: 'mcp' })
+})

@@ -6,6 +6,7 @@ import { accessSample } from '../../../tests/support/server/core/access-sample.t
 import {
   adasPassword,
   capabilitiesSample,
+  publicClient,
   secondFactorStep,
   signedIn,
   signInSample,
@@ -62,11 +63,11 @@ const device = 'http://localhost:8787/oauth/device'
 
 const submit = (...given: Parameters<Browser['submit']>): Promise<Visit> => browser.submit(...given)
 
-/** Every way to sign in, up to the page that follows. */
-const ways: Record<string, () => Promise<Visit>> = {
-  password: async () => submit(await open(), 'password', adasPassword),
+/** Every way to sign in under these rules, up to the page that follows. */
+const waysUnder = (rules: readonly AccessRule[]): Record<string, () => Promise<Visit>> => ({
+  password: async () => submit(await openUnder(rules), 'password', adasPassword),
   async social() {
-    await submit(await open(), 'provider', { provider: 'google' })
+    await submit(await openUnder(rules), 'provider', { provider: 'google' })
     return browser.visit(callback)
   },
   async 'second factor'() {
@@ -74,10 +75,15 @@ const ways: Record<string, () => Promise<Visit>> = {
       passwordSignIn: async () => secondFactorStep(),
       verifySecondFactor: async () => signInSample(name),
     })
-    const asked = await submit(await open(given), 'password', adasPassword)
+    const asked = await submit(await openUnder(rules, given), 'password', adasPassword)
     return submit(asked, 'code', { code: '123456' })
   },
-}
+})
+
+const openUnder = (rules: readonly AccessRule[], given = provider()): Promise<Visit> =>
+  open(given, accessSample(rules, given))
+
+const ways = waysUnder(notAda)
 
 describe('a person whom the access rules refuse', () => {
   it.each(Object.keys(ways))(
@@ -169,4 +175,77 @@ it('a client learns whether the rules refused the account or the person cancelle
   expect(await said(await submit(await open(), 'password', adasPassword))).toBe(text)
   const again = await submit(await open(), 'password', adasPassword)
   expect(await said(await submit(again, 'password', { email: 'x', password: '' }))).toBe('The user refused.')
+})
+
+describe('a client that the access rules refuse', () => {
+  const hosted = 'https://client.example/metadata.json'
+  const rules = (client: string): AccessRule[] => [
+    { effect: 'deny', conditions: { client: [client] } },
+    { effect: 'allow', conditions: {}, scopes: ['mcp'] },
+  ]
+
+  /** Opens the login page of the client with this id. */
+  async function openFor(id: string, denied: string, given = provider()): Promise<Visit> {
+    await open(given, accessSample(rules(denied), given))
+    await login.shared.store.addClient(publicClient({ id, redirectUris: ['http://127.0.0.1/callback'] }))
+    const url = login.authorizeUrl()
+    url.searchParams.set('client_id', id)
+    return browser.visit(url)
+  }
+
+  it.each([
+    ['mcpc_other', 'mcpc_other', 'refused'],
+    ['mcpc_other', 'mcpc_public', 'let in'],
+    [hosted, 'client.example', 'refused'],
+    [hosted, hosted, 'refused'],
+    [hosted, 'other.example', 'let in'],
+  ])('a sign-in for the client %s while the rules refuse %s is %s', async (id, denied, outcome) => {
+    const left = await submit(await openFor(id, denied), 'password', adasPassword)
+    if (outcome === 'let in') {
+      expect(left.url.searchParams.has('code')).toBe(true)
+      return
+    }
+    expect(left.status).toBe(403)
+    expect(left.html).toContain(text)
+    expect(ended).toEqual([signInSample('ada').session])
+    expect(login.logged()).toContain(
+      `"event":"access_denied","client_id":"${id}","sub":"sub ada","rule":1,"reason":"deny_rule"`,
+    )
+    const refused = await submit(left, 'action', { action: 'deny' })
+    expect(refused.url.searchParams.get('error')).toBe('access_denied')
+  })
+
+  it.each(Object.keys(ways))('a refused client gets no code by a sign-in by %s', async (way) => {
+    expectRefused((await waysUnder(rules('mcpc_public'))[way]?.()) as Visit)
+  })
+
+  it('a refused client cannot be allowed as a device, and one confined to a scope gets only that', async () => {
+    const given = provider()
+    const enter = async (access: readonly AccessRule[]): Promise<{ page: Visit; deviceCode: string }> => {
+      await open(given, accessSample(access, given))
+      const { user_code: userCode, device_code: deviceCode } = await login.startDevice(
+        undefined,
+        'mcp notes:write',
+      )
+      const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
+      return { page: await submit(entered, 'password', adasPassword), deviceCode }
+    }
+    const refused = await enter(rules('mcpc_public'))
+    expectRefused(refused.page)
+    expect(await login.pollDevice(refused.deviceCode)).toBe('authorization_pending')
+    const confined = await enter([
+      { effect: 'allow', conditions: { client: ['mcpc_public'] }, scopes: ['mcp'] },
+      { effect: 'allow', conditions: {} },
+    ])
+    expect(confined.page.status).toBe(200)
+    const codes = await login.shared.store.listUnredeemedCodes(undefined, { now: 0, limit: 10 })
+    expect(codes.map(({ grant }) => grant.scope)).toEqual(['mcp'])
+    expect(await login.pollDevice(confined.deviceCode)).toBe('approved')
+  })
+
+  it('a person whose client is refused still sees and ends connections', async () => {
+    await open(provider(), accessSample(rules('mcpc_public')))
+    const account = await browser.visit('http://localhost:8787/account/connections')
+    expect((await submit(account, 'password', adasPassword)).status).toBe(200)
+  })
 })
