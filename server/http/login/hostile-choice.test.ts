@@ -26,6 +26,8 @@ let browser: Browser
 let listed: readonly Workspace[] | Error
 let hangs: boolean
 let needsCode: boolean
+/** Scopes that workspaces were listed for. */
+let listedFor: string[]
 let tokenSeconds: number
 /** Access tokens of sessions that were signed out at the provider. */
 let signedOut: string[]
@@ -53,6 +55,7 @@ beforeEach(async () => {
   listed = [sales, legal]
   hangs = false
   needsCode = false
+  listedFor = []
   tokenSeconds = 3600
   signedOut = []
   login = await createLoginFixture(provider, { scopes, workspaces: list() })
@@ -61,7 +64,8 @@ beforeEach(async () => {
 
 function list() {
   return createWorkspaceList(
-    async () => {
+    async ({ scope }) => {
+      listedFor.push(scope)
       if (hangs) await new Promise(() => {})
       if (listed instanceof Error) throw listed
       return listed
@@ -154,6 +158,17 @@ describe('a hostile person or page', () => {
     })
     if (needsCode) await browser.submit(next, 'workspace', { workspace: 'sales', ...fields })
     expect(await granted()).toEqual(['mcpc_public mcp @sales'])
+  })
+
+  it('the pages after the choice say what was left ticked, and the app is asked for its workspaces with that scope', async () => {
+    needsCode = true
+    const codePage = await signIn({ scope: [read] })
+    const page = await browser.submit(codePage, 'code', { code: '123456' })
+    for (const { html } of [codePage, page]) {
+      expect(html).toContain('Read your notes')
+      expect(html).not.toContain('Change your notes')
+    }
+    expect(listedFor).toEqual([`mcp ${read}`])
   })
 
   it('the workspace page is completed once by parallel and repeated posts of different workspaces', async () => {
