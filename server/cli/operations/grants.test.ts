@@ -188,8 +188,9 @@ describe('grants, beside a running server', () => {
     })
   })
 
-  it('grants list prints the last use, and names with control characters escaped', async () => {
-    const { grant } = await addGrant(store, grantSample('a', person('ada')))
+  it('grants list prints the last use and the workspace, and names with control characters escaped', async () => {
+    const workspace = { id: 'sales', name: 'Sales\u001B[2J' }
+    const { grant } = await addGrant(store, grantSample('a', { ...person('ada'), workspace }))
     await addGrant(store, grantSample('b', person('bob')))
     await store.addClient(publicClient({ id: grant.clientId, name: 'Nice\u001B[2Jclient\u202E\n' }))
     const use = { grantId: grant.id, usedAt: start + 30, address: '192.0.2.9', tool: 'list_notes' }
@@ -197,6 +198,9 @@ describe('grants, beside a running server', () => {
     const command = line(false)
     await operate('grants list', command)
     const [head, used, unused] = command.said().stdout.split('\n')
+    expect(head).toMatch(/client +workspace +created/)
+    expect(used).toContain(String.raw`  Sales\u001b[2J  `)
+    expect(unused).toMatch(/\(?client b\)? +- +2027-/)
     expect(head).toMatch(/last used +from +tool +ends/)
     expect(used).toMatch(/2027-01-15T08:00Z +192\.0\.2\.9 +list_notes /)
     expect(unused).toMatch(/ - +- +- /)

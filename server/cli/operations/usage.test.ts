@@ -5,6 +5,7 @@ import { createCommandFixture, operate } from '../../../tests/support/server/com
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { operationCommands } from './operation-command.ts'
 import { exitCode } from '../command.ts'
 
 let audit: string
@@ -82,6 +83,19 @@ describe('usage', () => {
     expect(await operate('usage', given)).toBe(exitCode.ok)
     expect(given.facts()).toHaveLength(1)
     chmodSync(join(audit, '..'), 0o700)
+  })
+
+  it('usage beside no audit file, nor its folder, says that it cannot read it, and how to read another one', async () => {
+    await expect(operate('usage', command(false, { AUDIT: join(audit, 'missing') }))).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/^The file of AUDIT cannot be read: ENOENT: /),
+      nextStep: 'A file of another user or machine: drawbridge-server usage - < FILE',
+    })
+  })
+
+  it('the help of usage --json promises an array', () => {
+    const row = operationCommands.find(({ usage }) => usage.startsWith('usage'))
+    expect(row?.json).toBe('print one JSON array on stdout')
   })
 
   it('usage without AUDIT says what to set', async () => {

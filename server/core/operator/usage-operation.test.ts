@@ -78,11 +78,13 @@ describe('usage', () => {
     const lines = [
       line({ tool: 'a', client_id: 'b","c' }),
       line({ tool: 'a","b', client_id: 'c' }),
+      line({ tool: 'd,e', client_id: 'f' }),
+      line({ tool: 'd', client_id: 'e,f' }),
       line({ tool: 'null', client_id: undefined }),
       line({ tool: 'x', unknown: true, client_id: 'null' }),
       line({ tool: '__proto__', client_id: 'constructor' }),
     ]
-    expect(await entriesOf(lines)).toHaveLength(5)
+    expect(await entriesOf(lines)).toHaveLength(7)
   })
 
   it.each<[outcome: string, calls: number, refused: number, errors: number]>([
@@ -121,7 +123,7 @@ describe('usage', () => {
     [[30, 10, 20], 20],
     [[4, 1, 3, 2], 2],
     [[0, 0, 0, 5000], 0],
-    [[100, 9, 20], 20],
+    [[100, 9, 8, 20, 7], 9],
     [[1, 2, 2, 2, 900], 2],
     [[12.4], 12.4],
     [[0.1], 0.1],
@@ -250,7 +252,7 @@ describe('usage', () => {
         status: 409,
         message: expect.stringMatching(/Choose fewer calls, by since, tool, user or client\.$/),
       })
-      expect(await readTallies(batches(), () => true, 300)).toMatchObject({ skipped: 0 })
+      expect(await readTallies(batches(), () => true, 1200)).toMatchObject({ skipped: 0 })
       expect(await readTallies(batches(), () => false, 0)).toEqual({ tallies: [], skipped: 0 })
     },
   )
@@ -259,7 +261,7 @@ describe('usage', () => {
     async function* batches(): AsyncGenerator<string[]> {
       for (let index = 0; index < 100; index += 1) yield [line(), line({ outcome: 'refused_rule' })]
     }
-    expect(await readTallies(batches(), () => true, 3)).toMatchObject({
+    expect(await readTallies(batches(), () => true, 12)).toMatchObject({
       tallies: [{ calls: 100, refused: 100 }],
     })
   })

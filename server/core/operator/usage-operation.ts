@@ -82,14 +82,14 @@ export const readUsageOperation = operation({
 })
 
 /**
- * Holds at most `maxHeld` entries, users and durations. Throws {@link OperatorRefusal} if there are more.
+ * Holds at most `maxHeld` users and durations over all entries, of which each counts as ten. Throws {@link OperatorRefusal} if there are more.
  *
  * @internal
  */
 export async function readTallies(
   batches: AsyncIterable<readonly string[]>,
   isMeant: (call: Call) => boolean,
-  maxHeld = 500_000,
+  maxHeld = 400_000,
 ): Promise<{ tallies: Tally[]; skipped: number }> {
   const tallies = new Map<string, Tally>()
   let [held, skipped] = [0, 0]
@@ -142,7 +142,10 @@ interface Tally extends Pick<
   durations: Map<number, number>
 }
 
-/** Returns how many entries, users and durations are held more than before. */
+/** An entry takes about as much memory as ten users. */
+const entryWeight = 10
+
+/** Returns how much more is held than before. */
 function addCall(
   { tool, client_id, workspace, sub, outcome, duration_ms: ms }: Call,
   tallies: Map<string, Tally>,
@@ -153,7 +156,7 @@ function addCall(
   const tally = found ?? { tool, client_id, workspace, ...counts, users: new Set(), durations: new Map() }
   if (!found) tallies.set(key, tally)
   const { users, durations } = tally
-  const before = found ? users.size + durations.size : -1
+  const before = found ? users.size + durations.size : -entryWeight
   if (sub !== undefined) users.add(sub)
   if (outcome.startsWith('refused_')) {
     tally.refused += 1
