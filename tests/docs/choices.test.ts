@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { decodeJwt, type JWTPayload } from 'jose'
 import { join } from 'node:path'
@@ -145,14 +145,22 @@ describe('the example of docs/choices.md', () => {
   })
 })
 
+const listText = '[{"id":"legal","name":"Legal"},{"id":"ops","name":"Ops"}]'
+
 describe('the upstream file of docs/choices.md', () => {
   let server: ServerProcess
   /** Workspaces that the server behind was told of, one for each call of a tool. */
   let told: unknown[] = []
+  /** How the app answers a request for workspaces, if not as usual. */
+  let broken: ((response: ServerResponse) => void) | undefined
+  /** Credentials that came where the app only redirects to. */
+  let elsewhere: (string | undefined)[] = []
   const behind = createServer((request, response) => {
     void json(request)
       .catch(() => undefined)
       .then((body) => {
+        if (request.url === '/elsewhere') elsewhere.push(request.headers.authorization)
+        if (broken && request.url === '/api/workspaces') return broken(response)
         response.setHeader('content-type', 'application/json')
         return response.end(JSON.stringify(answerTo(request, body as Message | undefined)))
       })
@@ -220,6 +228,32 @@ describe('the upstream file of docs/choices.md', () => {
     expect(refused.status).toBe(403)
     expect(refused.headers.get('www-authenticate')).toContain('scope="mcp notes:write"')
     expect(told).toEqual(['7'])
+  })
+
+  it.each<[what: string, answer: (response: ServerResponse) => void]>([
+    ['redirects', (response) => response.writeHead(307, { location: '/elsewhere' }).end()],
+    ['answers an error with a list', (response) => response.writeHead(500).end(listText)],
+    ['answers no JSON', (response) => response.end('<p>Sign in</p>')],
+    ['answers more than 1 MB', (response) => response.end(listText.padEnd(1_000_001))],
+    ['breaks off', (response) => response.destroy()],
+  ])('a sign-in waits for the list of an app that %s, and goes on once it comes', async (_what, answer) => {
+    broken = answer
+    elsewhere = []
+    const person = await createPerson(server)
+    const client = await registerPlainClient(server)
+    const { browser, email, password } = person
+    const login = await browser.visit(client.authorizationUrl)
+    const retry = await browser.submit(login, 'password', { email, password })
+    broken = undefined
+    expect(retry.html).toContain('Your workspaces cannot be listed right now')
+    expect(retry.html).not.toMatch(/Legal|Ops/)
+    expect(elsewhere).toEqual([])
+    const [form = ''] = /<form[^>]*class="stack".*?<\/form>/s.exec(retry.html) ?? []
+    expect(form).toContain('Try again')
+    const choice = await browser.submit(retry, 'transaction', {})
+    expect(
+      (await browser.submit(choice, 'workspace', { workspace: 'legal' })).url.searchParams.has('code'),
+    ).toBe(true)
   })
 
   it('the server behind is told the workspace of each client of one person', async () => {

@@ -8,6 +8,7 @@ import {
   providerOrigin,
   toolContextSample,
 } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import { createToolContexts } from './tool-context.ts'
 
 /** The request that `context.fetch` makes. */
 async function sent(input: string, init?: RequestInit): Promise<Request> {
@@ -144,6 +145,19 @@ describe('the headers about the client', () => {
     const headers = { 'Drawbridge-Client': 'x', 'Drawbridge-Scope': 'admin', 'Drawbridge-Workspace': 'other' }
     const caller = { clientId: undefined, credential: 'provider_token' } as const
     expect(factsOf(await sentBy(caller, '/a', { headers }))).toEqual([null, 'mcp', null])
+  })
+
+  it('the list of workspaces is requested as the user, for the client that is to get one', async () => {
+    const seen: Request[] = []
+    const fetch = async (request: Request): Promise<Response> => {
+      seen.push(request)
+      return new Response()
+    }
+    const ports = { runtime: { fetch }, providerOrigin, providerKey, assertions: assertionsSample }
+    const { user, scope, providerToken } = callerSample
+    await createToolContexts(ports).ofUser({ user, clientId: 'mcpc_1', scope, providerToken }).fetch('/a')
+    expect(seen.map(factsOf)).toEqual([['mcpc_1', 'mcp', null]])
+    expect(seen[0]?.headers.get('authorization')).toBe('Bearer provider-token')
   })
 
   it('another origin learns nothing', async () => {
