@@ -15,8 +15,7 @@ export function auditReader(path: string | undefined): OperatorPorts['auditLines
 
 /** Opens the files before it reads the first, so that a rotation in the meantime neither hides nor repeats one. */
 async function* linesOfFiles(path: string | undefined, since: number): AsyncGenerator<readonly string[]> {
-  if (path === undefined)
-    throw refusal('There is no record of calls. Set DRAWBRIDGE_AUDIT to a file: it gets those from then on.')
+  if (path === undefined) throw new OperatorRefusal(409, noFile, nextStep)
   const files: { name: string; file: FileHandle }[] = []
   try {
     for (const name of await rotatedFiles(path, since)) files.push({ name, file: await open(name) })
@@ -25,19 +24,14 @@ async function* linesOfFiles(path: string | undefined, since: number): AsyncGene
       yield* linesOf(name.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => {}) : bytes)
     }
   } catch (error) {
-    throw refusal(`The file of AUDIT cannot be read: ${(error as Error).message}.`)
+    throw new OperatorRefusal(409, `The file of AUDIT cannot be read: ${(error as Error).message}.`, nextStep)
   } finally {
     await Promise.all(files.map(({ file }) => file.close()))
   }
 }
 
-function refusal(message: string): OperatorRefusal {
-  return new OperatorRefusal(
-    409,
-    message,
-    'A file of another user or machine: drawbridge-server usage - < FILE',
-  )
-}
+const noFile = 'There is no record of calls. Set DRAWBRIDGE_AUDIT to a file: it gets those from then on.'
+const nextStep = 'A file of another user or machine: drawbridge-server usage - < FILE'
 
 /** Returns the file and what logrotate has made of it: `NAME.1`, `NAME-20270115`, each also with `.gz`. */
 async function rotatedFiles(path: string, since: number): Promise<string[]> {

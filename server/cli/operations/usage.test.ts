@@ -46,11 +46,11 @@ describe('usage', () => {
     const { stdout, stderr } = given.said()
     expect(stdout).toBe(
       [
-        'tool             client  workspace  calls  refused  errors  people  p50 ms',
-        'add_note         one     -          1      0        0       1       12.4',
-        'made\\u001b[2Jup  -       -          1      0        0       1       12.4',
-        '(unknown)        one     -          1      0        1       1       12.4',
-        'add_note         two     sales      0      1        0       1       -',
+        'tool             client_id  workspace  calls  refused  errors  people  p50_ms',
+        'add_note         one        -          1      0        0       1       12.4',
+        'made\\u001b[2Jup  -          -          1      0        0       1       12.4',
+        '-                one        -          1      0        1       1       12.4',
+        'add_note         two        sales      0      1        0       1       -',
         '',
       ].join('\n'),
     )

@@ -2,7 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { durationParser } from '@drawbridge/shared/settings/value.ts'
 import { z } from 'zod'
-import { type Columns, flagValues, listText, operation, OperatorRefusal, optionalText } from './operation.ts'
+import { flagValues, listText, operation, OperatorRefusal, optionalText } from './operation.ts'
 
 const entrySchema = z.object({
   tool: z.string().nullable().describe('null: all names that the server does not have'),
@@ -17,16 +17,9 @@ const entrySchema = z.object({
 
 type UsageEntry = z.output<typeof entrySchema>
 
-const columns: Columns<UsageEntry> = {
-  tool: (row) => row.tool ?? '(unknown)',
-  client: (row) => row.client_id,
-  workspace: (row) => row.workspace,
-  calls: (row) => row.calls,
-  refused: (row) => row.refused,
-  errors: (row) => row.errors,
-  people: (row) => row.people,
-  'p50 ms': (row) => row.p50_ms,
-}
+const columns = Object.fromEntries(
+  entrySchema.keyof().options.map((name) => [name, (row: UsageEntry) => row[name]]),
+)
 
 const parsePeriod = durationParser({ unitMs: 1000, max: '9999d', examples: '12h or 7d' })
 
@@ -133,10 +126,7 @@ function readCall(line: string): Call | 'other' | 'invalid' {
   return callSchema.safeParse(json.value).data ?? 'invalid'
 }
 
-interface Tally extends Pick<
-  UsageEntry,
-  'tool' | 'client_id' | 'workspace' | 'calls' | 'refused' | 'errors'
-> {
+type Tally = Omit<UsageEntry, 'people' | 'p50_ms'> & {
   users: Set<string>
   /** How many calls took that long. */
   durations: Map<number, number>
