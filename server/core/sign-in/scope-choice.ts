@@ -54,12 +54,11 @@ export async function offerScopes(
   const clientHash = hashSecret(clientId)
   const choice = openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
   const record = choice && (await store.findGrant(choice.grantId))
-  const earlier =
-    record && isLive(record, runtime.now()) ? { ...choice, held: record.grant.scope } : undefined
-  const held = earlier?.held.split(' ') ?? []
+  if (!record || !isLive(record, runtime.now())) return optional.map((scope) => ({ scope, ticked: true }))
+  const held = record.grant.scope.split(' ')
   return optional
     .filter((scope) => !held.includes(scope))
-    .map((scope) => ({ scope, ticked: earlier?.refused.includes(scope) !== true }))
+    .map((scope) => ({ scope, ticked: !choice.refused.includes(scope) }))
 }
 
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */

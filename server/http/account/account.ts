@@ -8,7 +8,7 @@ import {
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
-import type { GrantChange } from '../../core/session/grant-change.ts'
+import { findOwnGrant, type GrantChange } from '../../core/session/grant-change.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import {
   changeConnection,
@@ -75,8 +75,9 @@ async function showChange(
 ): Promise<Response> {
   const { language, ports } = visit
   const form = accountFormSeal.seal(session.id, binding, ports.signIn)
-  const html = await renderChange(grantId, session.userId, form, visit)
-  if (html === undefined) return backWith('already_ended', { session, binding }, visit)
+  const grant = await findOwnGrant(grantId, session.userId, ports.changes)
+  if (!grant) return backWith('already_ended', { session, binding }, visit)
+  const html = await renderChange(grant, form, visit)
   const headers = { 'set-cookie': ports.cookies.csrf.write(binding) }
   return page(html, { language, look: ports.app.look }, 200, headers)
 }

@@ -1,4 +1,4 @@
-import { findOwnGrant, workspacesOf } from '../../core/session/grant-change.ts'
+import { workspacesOf } from '../../core/session/grant-change.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import { accountPath, type LoginPorts, type LoginVisit } from '../login/login-subject.ts'
 import { boxViews } from '../login/scope-form.ts'
@@ -10,15 +10,12 @@ export function canChange({ scope }: Grant, { changes }: LoginPorts): boolean {
   return changes.workspaces !== undefined || changes.scopes.optionalOf(scope).length > 0
 }
 
-/** Renders the page that changes one connection of a user. Undefined if it is over, or another user's. */
+/** Renders the page that changes a connection. `form` ties it to the sign-in. */
 export async function renderChange(
-  grantId: string,
-  userId: string,
+  grant: Grant,
   form: string,
   { language, ports }: LoginVisit,
-): Promise<string | undefined> {
-  const grant = await findOwnGrant(grantId, userId, ports.changes)
-  if (!grant) return undefined
+): Promise<string> {
   const listed = await findClients([{ grant }], language, ports)
   const boxes = ports.changes.scopes.optionalOf(grant.scope).map((scope) => ({ scope, ticked: true }))
   return changePage({

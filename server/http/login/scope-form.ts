@@ -32,9 +32,9 @@ export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
   if (subject.kind === 'account' || subject.boxes) return visit
   const optional = ports.codes.scopes.optionalOf(askedScope(subject))
   if (optional.length === 0) return visit
-  const { store, cookies, signIn } = ports
-  const choicePorts = { store, sealer: signIn.sealer, runtime: signIn.runtime }
-  const boxes = await offerScopes(optional, subject.client.id, cookies.choices.read(request), choicePorts)
+  const choices = ports.cookies.choices.read(request)
+  const choicePorts = { ...ports.signIn, store: ports.store }
+  const boxes = await offerScopes(optional, subject.client.id, choices, choicePorts)
   return { ...visit, subject: { ...subject, boxes } }
 }
 

@@ -1,8 +1,8 @@
-import { isLive } from '../../core/session/grant-pages.ts'
+import { overviewOf } from '../../core/session/connection.ts'
 import { userOf, type Workspace } from '../../core/session/grant.ts'
 import { awaitWorkspace, type CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
 import { renderWorkspaces } from './draw.ts'
-import type { ClientSubject, LoginPorts, SignInVisit } from './login-subject.ts'
+import type { ClientSubject, SignInVisit } from './login-subject.ts'
 import { grantedScope, refuseChoice } from './scope-form.ts'
 
 /** The workspace of a grant to be; undefined where the user has none. */
@@ -24,7 +24,7 @@ export async function chooseWorkspace(
   visit: SignInVisit,
   { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
-  const { changes, codes, signIn } = visit.ports
+  const { store, changes, codes, signIn } = visit.ports
   if (!changes.workspaces) return { workspace: undefined }
   const { session, identity } = completed.signIn
   const user = userOf(identity, codes.providerIssuer)
@@ -37,19 +37,8 @@ export async function chooseWorkspace(
     refuseChoice('workspace', clientId, visit)
   }
   const id = waitingId ?? (await awaitWorkspace(completed, subject.visitor, signIn))
-  const chosen = await findLastChoice(user.id, clientId, visit.ports)
-  return renderWorkspaces(visit, { id, workspaces, chosen: chosen?.id })
-}
-
-/** Finds the workspace that the user chose last for a client that they have connected. */
-async function findLastChoice(
-  userId: string,
-  clientId: string,
-  { store, signIn }: LoginPorts,
-): Promise<Workspace | undefined> {
-  const records = await store.listGrants({ userId }, { after: '', limit: maxGrants })
-  const [last] = records
-    .filter((record) => record.grant.clientId === clientId && isLive(record, signIn.runtime.now()))
-    .toSorted((one, other) => other.grant.createdAt - one.grant.createdAt)
-  return last?.grant.workspace
+  const records = await store.listGrants({ userId: user.id }, { after: '', limit: maxGrants })
+  const { live } = overviewOf(records, signIn.runtime.now())
+  const last = live.find(({ grant }) => grant.clientId === clientId)
+  return renderWorkspaces(visit, { id, workspaces, chosen: last?.grant.workspace?.id })
 }
