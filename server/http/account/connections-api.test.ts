@@ -194,7 +194,7 @@ describe('a change of a connection', () => {
     expect((await send('PATCH', { id, body: { workspace: 'legal' } })).status).toBe(200)
   })
 
-  it.each(['nothing', '..', '%2e%2e', '%00', encodeURIComponent("' OR 1=1 --")])(
+  it.each(['nothing', '..', '%2e%2e', '%00', '%E0%A4%A', encodeURIComponent("' OR 1=1 --")])(
     'the API knows no connection %s',
     async (id) => {
       expect((await send('PATCH', { id, body: { scope: 'mcp' } })).status).toBe(404)

@@ -78,16 +78,17 @@ async function change(visit: ApiVisit): Promise<Reply> {
   if (kind === 'scope' || kind === 'workspace') return json(refusals[kind], 400)
   const record = grant && (await ports.store.findGrant(grant.id))
   const [connection] = await connectionsOf(record ? [record] : [], visit)
-  return connection ? json(connection) : httpError('not_found')
+  return connection ? json(connection) : json(refusals.gone, 404)
 }
 
 async function end({ request, context, user, ports }: ApiVisit): Promise<Reply> {
   const ended = await endConnection(idIn(request), user.id, context, ports)
-  return ended ? empty(204) : httpError('not_found')
+  return ended ? empty(204) : json(refusals.gone, 404)
 }
 
+/** Ids of grants have no character that is encoded in a path. */
 function idIn(request: Request): string {
-  return decodeURIComponent(splitUrl(request.url).path.split('/').at(-1) ?? '')
+  return splitUrl(request.url).path.split('/').at(-1) ?? ''
 }
 
 const refusals = {
@@ -98,6 +99,10 @@ const refusals = {
   workspace: {
     error: 'invalid_workspace',
     error_description: 'The user is in no such workspace. Name one by its id.',
+  },
+  gone: {
+    error: 'not_found',
+    error_description: 'The user has no such connection, or it has ended. List the connections again.',
   },
 }
 
