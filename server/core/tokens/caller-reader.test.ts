@@ -353,6 +353,14 @@ describe('whether an earlier caller is still valid', () => {
     expect([await inside(), await outside()]).toEqual([false, true])
   })
 
+  it('an earlier caller is valid until its user is no longer in the workspace', async () => {
+    let isMember = true
+    const live = await isLive(ours, { membership: { isMember: async () => isMember } })
+    expect(await live()).toBe(true)
+    isMember = false
+    expect(await live()).toBe(false)
+  })
+
   it('an earlier caller with a provider token is valid until the provider or a rule refuses it', async () => {
     let answer: Error | undefined
     const identity = signInSample('ada').identity
