@@ -1,3 +1,4 @@
+import type { Workspace } from '../session/grant.ts'
 import type { Identity, SignIn } from '../session/session-provider.ts'
 import { attemptPending, type SignInPorts, storePending } from './pending-sign-in.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
@@ -9,10 +10,17 @@ const maxPosts = 20
 
 const pendingKind = 'workspace'
 
-/** A sign-in, and the name by which its attempts were counted; undefined if only the provider knows it. */
+/** The workspace of a grant to be; undefined where the user has none. */
+export interface WorkspaceChoice {
+  workspace: Workspace | undefined
+}
+
 export interface CompletedSignIn {
   signIn: SignIn
+  /** The name by which its attempts were counted; undefined if only the provider knows it. */
   account?: string | undefined
+  /** Undefined: the user is still to be asked. */
+  choice?: WorkspaceChoice
 }
 
 /**

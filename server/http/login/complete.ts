@@ -7,7 +7,7 @@ import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-i
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
-import type { CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
+import type { CompletedSignIn, WorkspaceChoice } from '../../core/sign-in/workspace-step.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { redirect } from '../response.ts'
@@ -16,7 +16,7 @@ import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
 import { grantedScope, withChoice } from './scope-form.ts'
 import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
-import { chooseWorkspace, type WorkspaceChoice } from './workspace-choice.ts'
+import { chooseWorkspace } from './workspace-choice.ts'
 
 /** Continues after a successful first step: completes the sign-in, or asks for a code. */
 export async function continueLogin(step: FirstStep, visit: SignInVisit): Promise<Response> {
@@ -29,15 +29,11 @@ export async function continueLogin(step: FirstStep, visit: SignInVisit): Promis
 /**
  * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie
  * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by `account`
- * if attempts were counted by something else. Without `chosen`, the user is asked for a workspace if they have several.
+ * if attempts were counted by something else. Without a choice, the user is asked for a workspace if they have several.
  */
-export async function completeLogin(
-  visit: SignInVisit,
-  completed: CompletedSignIn,
-  chosen?: WorkspaceChoice,
-): Promise<Response> {
+export async function completeLogin(visit: SignInVisit, completed: CompletedSignIn): Promise<Response> {
   const { signIn, account } = completed
-  const answer = await complete(visit, completed, chosen)
+  const answer = await complete(visit, completed)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
@@ -52,11 +48,7 @@ export async function completeLogin(
   return answer
 }
 
-async function complete(
-  visit: SignInVisit,
-  completed: CompletedSignIn,
-  chosen: WorkspaceChoice | undefined,
-): Promise<Response> {
+async function complete(visit: SignInVisit, completed: CompletedSignIn): Promise<Response> {
   const { signIn } = completed
   const { subject, context, ports } = visit
   // Users who may not connect may still see and end their connections.
@@ -72,7 +64,7 @@ async function complete(
     context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
     return renderLogin(visit, { failure: { reason: 'not_allowed' } })
   }
-  const choice = chosen ?? (await chooseWorkspace(completed, subject, visit))
+  const choice = completed.choice ?? (await chooseWorkspace(completed, subject, visit))
   if (choice instanceof Response) return choice
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
     allow(subject, signIn, { ...access, ...choice }, visit),

@@ -199,14 +199,14 @@ async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInV
   const { store, runtime } = ports.signIn
   const completed = await findAwaiting(id, subject.visitor, ports.signIn)
   if (completed && subject.kind !== 'account') {
-    const chosen = await chooseWorkspace(completed, subject, visit, {
+    const choice = await chooseWorkspace(completed, subject, visit, {
       id,
       posted: fields.get('workspace') ?? undefined,
     })
-    if (chosen instanceof Response) return chosen
+    if (choice instanceof Response) return choice
     // Only one of several posts completes the sign-in.
     if (await store.removeSecondFactor(id, false, runtime.now()))
-      return completeLogin(visit, completed, chosen)
+      return completeLogin(visit, { ...completed, choice })
   }
   return renderLogin(visit, { failure: { reason: 'workspace_gone' } })
 }

@@ -1,14 +1,13 @@
 import { overviewOf } from '../../core/session/connection.ts'
-import { userOf, type Workspace } from '../../core/session/grant.ts'
-import { awaitWorkspace, type CompletedSignIn } from '../../core/sign-in/workspace-step.ts'
+import { userOf } from '../../core/session/grant.ts'
+import {
+  awaitWorkspace,
+  type CompletedSignIn,
+  type WorkspaceChoice,
+} from '../../core/sign-in/workspace-step.ts'
 import { renderWorkspaces } from './draw.ts'
 import type { ClientSubject, SignInVisit } from './login-subject.ts'
 import { grantedScope, refuseChoice } from './scope-form.ts'
-
-/** The workspace of a grant to be; undefined where the user has none. */
-export interface WorkspaceChoice {
-  workspace: Workspace | undefined
-}
 
 /** Grants of a user that are looked through for an earlier choice. */
 const maxGrants = 200
