@@ -19,11 +19,8 @@ function open(): Sandbox {
   return (sandbox = createSandbox(config, createFakeRuntime()))
 }
 
-const statusOf = async (
-  path: string,
-  headers: Record<string, string> = {},
-  origin = appUrl,
-): Promise<number> => (await open().fetch(new Request(origin + path, { headers }))).status
+const statusOf = async (path: string, origin = appUrl): Promise<number> =>
+  (await open().fetch(new Request(origin + path))).status
 
 it.each([
   ['/', 200],

@@ -92,6 +92,15 @@ describe('a user of the demo app', () => {
     expect(second.url().pathname).toBe('/notes')
   })
 
+  it('a user who signs out in one browser stays signed in in another', async () => {
+    const { browser: first, fetch } = await signedUp()
+    const second = createFakeBrowser(SITE, fetch)
+    await second.post('/sign-in', ADA)
+    await first.post('/sign-out', {})
+    await second.get('/notes')
+    expect(second.url().pathname).toBe('/notes')
+  })
+
   it('a user signs in with Google and comes back', async () => {
     const browser = openSite().browser()
     const page = await (await throughGoogle(browser, 'Ada Example'))()

@@ -67,3 +67,19 @@ it('a mailed link does not sign in an account that was banned meanwhile', async 
   const { searchParams } = new URL(response.headers.get('location') ?? '')
   expect([searchParams.get('error_code'), searchParams.get('code')]).toEqual(['user_banned', null])
 })
+
+it('a banned account signs in again when its ban is over', async () => {
+  const { id } = provider.admin.findUser(email) ?? { id: '' }
+  provider.services.accounts.update(id, (account, now) => void (account.bannedUntil = now + 60))
+  await send({ email, create_user: false })
+  expect((await verify()).body).toMatchObject({ code: 'user_banned' })
+  provider.runtime.advance(60)
+  expect((await verify()).status).toBe(200)
+})
+
+it('the newest hundred mails are kept', async () => {
+  for (let number = 1; number <= 101; number += 1) await send({ email: `${number}@example.com` })
+  const { mails } = provider.services
+  expect(mails).toHaveLength(100)
+  expect([mails.at(0)?.to, mails.at(-1)?.to]).toEqual(['101@example.com', '2@example.com'])
+})

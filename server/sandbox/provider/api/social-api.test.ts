@@ -38,6 +38,20 @@ describe('a social sign-in of the sandbox', () => {
   })
 })
 
+it.each([
+  ['/google', 'nobody'],
+  ['/google', 'employee-1'],
+  ['/company', '100000000000000000001'],
+  ['/company', ''],
+])(
+  'the page that plays %s returns no browser for the account %j, which is none of its own',
+  async (path, account) => {
+    const form = { method: 'POST', body: new URLSearchParams({ state: 'state', account }) }
+    const answer = await provider.fetch(new Request(`${SITE}${path}/choose`, form))
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null])
+  },
+)
+
 describe('single sign-on of the sandbox', () => {
   const employee = company.accounts[0]!
 
