@@ -143,6 +143,16 @@ it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example
   },
 )
 
+it('a second endpoint event of a stream is ignored, as its session has one', async () => {
+  await exchange(transport, initialize)
+  stream?.write(`event: endpoint\ndata: /other\n\n`)
+  stream?.write('data: {"jsonrpc":"2.0","method":"notifications/behind"}\n\n')
+  await until(() => harness.unsolicited.length === 1)
+  await exchange(transport, list(1))
+  const paths = peer.received.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  expect(paths).toEqual(['/messages?session=1', '/messages?session=1'])
+})
+
 it.each<[string, (request: Received) => void, string]>([
   ['404', (request) => request.json(404, {}), 'not_found'],
   [
