@@ -1,3 +1,4 @@
+import { until } from '../../tests/support/until.ts'
 import { describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
@@ -163,7 +164,7 @@ describe('a client of 2026-07-28 that is not signed in', () => {
   }
 
   it('a 2026 client is answered from memory in time, and its subscription announces the new tools', async () => {
-    const { rig, allow } = await guarded('modern', { memory })
+    const { rig, to, allow } = await guarded('modern', { memory })
     const found = await rig.ask('server/discover', claims())
     expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
     const listen = { ...claims(), notifications: { toolsListChanged: true } }
@@ -177,6 +178,13 @@ describe('a client of 2026-07-28 that is not signed in', () => {
     expect(notice['params']._meta['io.modelcontextprotocol/subscriptionId']).toBe('sub')
     const again = await rig.ask('tools/list', claims())
     expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
+    // The server acknowledges the subscription too, which the client has heard already.
+    await until(() => to.counters.streamsOpen === 1)
+    to.changeTools()
+    await until(() => rig.messages.filter(listChanged).length > 1)
+    const isAcknowledgement = ({ method }: Json): boolean =>
+      method === 'notifications/subscriptions/acknowledged'
+    expect(rig.messages.filter(isAcknowledgement)).toHaveLength(1)
   })
 
   it.each([
