@@ -225,6 +225,18 @@ describe('a change of a connection', () => {
     expect(server.events('connection_revoked')).toHaveLength(1)
   })
 
+  it('the API refuses the tokens and the cookie of the provider where the server takes none', async () => {
+    const other = await startDrawbridge({ sessionTokens: 'off' }, undefined, tools)
+    const session = await signInToWebApp(other)
+    const origin = { origin: appUrl, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }
+    for (const headers of [
+      { authorization: `Bearer ${session.access_token}` },
+      { ...origin, cookie: sessionCookieHeader(session) },
+    ])
+      expect((await other.fetch(path, { headers })).status).toBe(401)
+    await other.close()
+  })
+
   it('other methods are not allowed', async () => {
     expect((await send('POST', { body: {} })).status).toBe(405)
     expect((await send('GET', { id: await first() })).status).toBe(405)
