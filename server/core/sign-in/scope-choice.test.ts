@@ -28,26 +28,22 @@ const shown = (boxes: readonly ScopeBox[]): string[] =>
 const boxes = (...texts: string[]): ScopeBox[] =>
   texts.map((text) => ({ scope: text.slice(1), ticked: text.startsWith('+') }))
 
-/** Offers both scopes to a client whose last grant has `scope`, with that grant remembered by `by`. */
-async function offered(scope: string, left: readonly ScopeBox[], by: Sealer = sealer): Promise<string[]> {
+/** Offers both scopes to a client that asked for `asked` in this browser, and whose grant has `scope` now. */
+async function offered(scope: string, asked: readonly string[]): Promise<string[]> {
   await addGrant(store, grantSample('a', { scope, clientId: 'client' }))
-  const cookie = rememberChoice(
-    undefined,
-    { clientId: 'client', grantId: 'grant a' },
-    { asked: ['mcp', read, write], boxes: left },
-    by,
-  )
+  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, asked, sealer)
   return shown(await offerScopes([read, write], 'client', cookie, { store, sealer, runtime }))
 }
 
-it.each<[what: string, scope: string, left: ScopeBox[], expected: string[]]>([
-  ['none of them', 'mcp', [], [`+${read}`, `+${write}`]],
-  ['one of them', `mcp ${read}`, [], [`+${write}`]],
-  ['one, with the other left out', `mcp ${read}`, boxes(`-${write}`), [`-${write}`]],
-  ['all of them', `mcp ${read} ${write}`, [], []],
-  ['one whose name begins the same', 'mcp notes', boxes('-notes'), [`+${read}`, `+${write}`]],
-])('a client that has %s gets boxes for the others', async (_what, scope, left, expected) => {
-  expect(await offered(scope, left)).toEqual(expected)
+it.each<[what: string, scope: string, asked: string[], expected: string[]]>([
+  ['neither, and asked for none', 'mcp', [], [`+${read}`, `+${write}`]],
+  ['one, and asked for no other', `mcp ${read}`, [read], [`+${write}`]],
+  ['one, with the other left out or taken back', `mcp ${read}`, [read, write], [`-${write}`]],
+  ['neither, with both left out or taken back', 'mcp', [read, write], [`-${read}`, `-${write}`]],
+  ['both', `mcp ${read} ${write}`, [read, write], []],
+  ['one whose name begins the same', 'mcp notes', ['notes'], [`+${read}`, `+${write}`]],
+])('a client that has %s gets boxes for what it has not', async (_what, scope, asked, expected) => {
+  expect(await offered(scope, asked)).toEqual(expected)
 })
 
 it('a client without a choice in this browser gets all boxes, ticked', async () => {
@@ -55,7 +51,7 @@ it('a client without a choice in this browser gets all boxes, ticked', async () 
   const ports = { store, sealer, runtime }
   expect(shown(await offerScopes([read, write], 'client', undefined, ports))).toEqual(all)
   await offered(`mcp ${read}`, [])
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, { asked: [] }, sealer)
+  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], sealer)
   expect(shown(await offerScopes([read, write], 'other client', cookie, ports))).toEqual(all)
 })
 
@@ -63,7 +59,10 @@ it.each<[what: string, by: Sealer]>([
   ['another key ring', sealerOf('other', 2)],
   ['another server, whose key has the same id', sealerOf('ring', 2)],
 ])('a cookie of %s hides no box', async (_what, by) => {
-  expect(await offered(`mcp ${read} ${write}`, [], by)).toEqual([`+${read}`, `+${write}`])
+  await addGrant(store, grantSample('a', { scope: `mcp ${read} ${write}`, clientId: 'client' }))
+  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], by)
+  const boxes = await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })
+  expect(shown(boxes)).toEqual([`+${read}`, `+${write}`])
 })
 
 it.each<[what: string, cookie: () => string]>([
@@ -72,13 +71,13 @@ it.each<[what: string, cookie: () => string]>([
   ['is another sealed value of this server', () => sealer.seal('[{"grantId":"grant a"}]', 'drawbridge x')],
   [
     'is not sealed',
-    () => JSON.stringify([{ clientHash: hashSecret('client'), grantId: 'grant a', refused: [] }]),
+    () => JSON.stringify([{ clientHash: hashSecret('client'), grantId: 'grant a', seen: [] }]),
   ],
 ])('a cookie that %s hides no box, and the next choice replaces it', async (_what, cookie) => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const ports = { store, sealer, runtime }
   expect(await offerScopes([read], 'client', cookie(), ports)).toEqual(boxes(`+${read}`))
-  const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, { asked: [] }, sealer)
+  const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, [], sealer)
   expect(await offerScopes([read], 'client', next, ports)).toEqual([])
 })
 
@@ -95,26 +94,18 @@ it.each<[what: string, left: ScopeBox[] | undefined, chosen: string]>([
 it('a client that asks for less does not make the browser forget what was left out', async () => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const of = { clientId: 'client', grantId: 'grant a' }
-  const first = rememberChoice(
-    undefined,
-    of,
-    { asked: ['mcp', read, write], boxes: boxes(`-${write}`) },
-    sealer,
-  )
+  const first = rememberChoice(undefined, of, [read, write], sealer)
+  const less = rememberChoice(first, of, [read], sealer)
   const ports = { store, sealer, runtime }
-  const less = rememberChoice(first, of, { asked: ['mcp', read] }, sealer)
   expect(shown(await offerScopes([read, write], 'client', less, ports))).toEqual([`-${write}`])
-  const given = rememberChoice(less, of, { asked: [read, write], boxes: boxes(`+${write}`) }, sealer)
-  expect(shown(await offerScopes([write], 'client', given, ports))).toEqual([`+${write}`])
 })
 
 it('the choices of a browser stay within 3,000 characters, and begin with the newest', async () => {
   const longScopes = Array.from({ length: 10 }, (_, index) => `notes:${index}:${'x'.repeat(50)}`)
   let cookie: string | undefined
   for (let index = 0; index < 30; index += 1) {
-    const left = longScopes.map((scope) => ({ scope, ticked: false }))
     const of = { clientId: `client ${index}`, grantId: 'grant a' }
-    cookie = rememberChoice(cookie, of, { asked: longScopes, boxes: left }, sealer)
+    cookie = rememberChoice(cookie, of, longScopes, sealer)
     expect(cookie.length).toBeLessThan(3000)
   }
   await addGrant(store, grantSample('a'))
@@ -123,12 +114,7 @@ it('the choices of a browser stay within 3,000 characters, and begin with the ne
   expect(await of('client 29')).toEqual([`-${longScopes[0]}`])
   expect(await of('client 28')).toEqual([`-${longScopes[0]}`])
   expect(await of('client 0')).toEqual([`+${longScopes[0]}`])
-  const tooMany = Array.from({ length: 200 }, (_, index) => ({ scope: `notes:${index}:long`, ticked: false }))
-  const none = rememberChoice(
-    cookie,
-    { clientId: 'x', grantId: 'grant a' },
-    { asked: [], boxes: tooMany },
-    sealer,
-  )
+  const tooMany = Array.from({ length: 200 }, (_, index) => `notes:${index}:long`)
+  const none = rememberChoice(cookie, { clientId: 'x', grantId: 'grant a' }, tooMany, sealer)
   expect(none.length).toBeLessThan(3000)
 })

@@ -11,15 +11,11 @@ export interface ScopeBox {
 
 /** Returns what is left of the scope `asked` without the boxes that are not ticked. */
 export function chosenScope(asked: string, boxes: readonly ScopeBox[] = []): string {
-  const refused = new Set(refusedIn(boxes))
+  const refused = boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope)
   return asked
     .split(' ')
-    .filter((scope) => !refused.has(scope))
+    .filter((scope) => !refused.includes(scope))
     .join(' ')
-}
-
-function refusedIn(boxes: readonly ScopeBox[]): string[] {
-  return boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope)
 }
 
 /** Room for ten clients or more, before the oldest is forgotten. Sealed, it fits into a cookie and the header buffers of proxies. */
@@ -31,8 +27,8 @@ const choicesUse = 'drawbridge choices'
 interface RememberedChoice {
   clientHash: string
   grantId: string
-  /** Scopes that were asked for and left out, then or before. */
-  refused: readonly string[]
+  /** Scopes that were asked for, then or before: what the grant has not of them was left out, or taken back. */
+  seen: readonly string[]
 }
 
 export interface ScopeChoicePorts {
@@ -43,7 +39,7 @@ export interface ScopeChoicePorts {
 
 /**
  * Offers the `optional` scopes of a request, except those that the client has already by the last choice in this browser: a step-up
- * shows only what is new. All are ticked but those that were left out then. `sealed` is the cookie with the choices.
+ * shows only what is new. All are ticked but those that were left out or taken back. `sealed` is the cookie with the choices.
  */
 export async function offerScopes(
   optional: readonly string[],
@@ -58,23 +54,23 @@ export async function offerScopes(
   const held = record.grant.scope.split(' ')
   return optional
     .filter((scope) => !held.includes(scope))
-    .map((scope) => ({ scope, ticked: !choice.refused.includes(scope) }))
+    .map((scope) => ({ scope, ticked: !choice.seen.includes(scope) }))
 }
 
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */
 export function rememberChoice(
   sealed: string | undefined,
   { clientId, grantId }: { clientId: string; grantId: string },
-  { asked, boxes = [] }: { asked: readonly string[]; boxes?: readonly ScopeBox[] | undefined },
+  asked: readonly string[],
   sealer: Sealer,
 ): string {
   const clientHash = hashSecret(clientId)
   const known = openChoices(sealed, sealer)
-  const earlier = known.find((other) => other.clientHash === clientHash)?.refused ?? []
+  const earlier = known.find((other) => other.clientHash === clientHash)?.seen ?? []
   // A client that asks for less this time may ask for the rest again.
-  const refused = [...earlier.filter((scope) => !asked.includes(scope)), ...refusedIn(boxes)]
+  const seen = [...new Set([...asked, ...earlier])]
   const others = known.filter((other) => other.clientHash !== clientHash)
-  const choices: RememberedChoice[] = [{ clientHash, grantId, refused }, ...others]
+  const choices: RememberedChoice[] = [{ clientHash, grantId, seen }, ...others]
   while (JSON.stringify(choices).length > maxLength) choices.pop()
   return sealer.seal(JSON.stringify(choices), choicesUse)
 }

@@ -186,13 +186,13 @@ describe('a step-up', () => {
     expect(await granted()).toEqual([`mcp ${read}`])
   })
 
-  it('a scope taken back later has a box again', async () => {
+  it('a scope taken back later has a box again, unticked', async () => {
     await signIn(await open())
     const grantId = await redeem()
     const { store, runtime } = login.shared
     const from = { scope: asked, workspace: undefined }
     await store.changeGrant({ grantId, from, to: { ...from, scope: `mcp ${read}` } }, runtime.now())
-    expect(boxesOf(await open())).toEqual([`+${write}`])
+    expect(boxesOf(await open())).toEqual([`-${write}`])
   })
 
   it.each<[what: string, then: (grantId: string) => Promise<unknown>, by?: () => Browser]>([

@@ -70,11 +70,10 @@ export function withChoice(
   subject: ClientSubject,
   { request, ports: { codes, cookies, signIn } }: LoginVisit,
 ): Response {
-  const asked = askedScope(subject)
-  if (codes.scopes.optionalOf(asked).length === 0) return answer
+  const asked = codes.scopes.optionalOf(askedScope(subject))
+  if (asked.length === 0) return answer
   const of = { clientId: subject.client.id, grantId }
-  const choice = { asked: asked.split(' '), boxes: subject.boxes }
-  const sealed = rememberChoice(cookies.choices.read(request), of, choice, signIn.sealer)
+  const sealed = rememberChoice(cookies.choices.read(request), of, asked, signIn.sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer
 }
