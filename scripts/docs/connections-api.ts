@@ -31,7 +31,11 @@ const foreign =
   'The page is not of an allowed origin (`forbidden_origin`, `forbidden_cookie`), or the access rules keep the user out (`access_denied`).'
 const gone = 'The connection has ended, or is of another user (`not_found`).'
 
-/** The requests of the API for a web app's own page of connections. */
+/**
+ * The requests of the API for a web app's own page of connections.
+ *
+ * @internal
+ */
 export const connectionsApiRoutes: readonly DescribedRoute[] = [
   {
     id: 'listConnections',

@@ -44,7 +44,7 @@ export function createChoiceWorld(folder: string): ChoiceWorld {
 }
 
 /** A connection as the web app's own page gets it. */
-export interface Connection {
+interface Connection {
   id: string
   client: { id: string }
   scope: string

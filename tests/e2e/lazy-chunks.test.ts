@@ -14,7 +14,7 @@ beforeAll(() => {
     'doctor',
     'migrate',
     'operation-command',
-    'operations',
+    'audit-lines',
     'open-admin',
     'open-telemetry',
   ]

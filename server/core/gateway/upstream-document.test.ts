@@ -183,7 +183,7 @@ it.each<[document: object, fault: string]>([
     'as many uids as max_processes (64)',
   ]),
   ...['id', 'email', 'name', 'workspace'].map((name): [object, string] => [
-    { command: 'x', process: 'shared', env: { A: `a ${'$'}{user:${name}}` } },
+    { command: 'x', process: 'shared', env: { A: `a \${user:${name}}` } },
     'a shared process serves everybody',
   ]),
   [

@@ -11,10 +11,10 @@ export interface ScopeBox {
 
 /** Returns what is left of the scope `asked` without the boxes that are not ticked. */
 export function chosenScope(asked: string, boxes: readonly ScopeBox[] = []): string {
-  const refused = boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope)
+  const refused = new Set(boxes.filter(({ ticked }) => !ticked).map(({ scope }) => scope))
   return asked
     .split(' ')
-    .filter((scope) => !refused.includes(scope))
+    .filter((scope) => !refused.has(scope))
     .join(' ')
 }
 

@@ -188,7 +188,7 @@ const handlers = {
         type: 'object',
         ...(name === 'regional' && { properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }),
       },
-      ...(is('reads', name) && { annotations: { readOnlyHint: true } }),
+      annotations: is('reads', name) ? { readOnlyHint: true } : undefined,
       'x-unheard': 1,
     }))
     return {
