@@ -74,8 +74,13 @@ export async function changeConnection(
     context.report('choice_refused', { client_id: change.grant.clientId, field: change.kind })
   if (change.kind === 'changed') {
     const { id, clientId, user, scope, workspace } = change.grant
-    const fields = { grant_id: id, client_id: clientId, sub: user.sub }
-    context.report('grant_changed', { ...fields, scope, workspace: workspace?.id })
+    context.report('grant_changed', {
+      grant_id: id,
+      client_id: clientId,
+      sub: user.sub,
+      scope,
+      workspace: workspace?.id,
+    })
   }
   return change
 }
