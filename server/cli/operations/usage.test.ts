@@ -68,7 +68,7 @@ describe('usage', () => {
     expect(given.facts()).toEqual([])
   })
 
-  it('usage says so when there are no calls', async () => {
+  it('usage prints "No calls." for an empty audit trail', async () => {
     write('')
     const given = command(false)
     expect(await operate('usage', given)).toBe(exitCode.ok)

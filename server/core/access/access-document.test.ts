@@ -93,6 +93,14 @@ it.each<[document: unknown, fault: string]>([
     { rules: [{ allow: { claim: { [name]: ['x'] } } }] },
     `rules[0].allow.claim${name.includes('.') ? `["${name}"]` : `.${name}`}: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.`,
   ]),
+  ...['*', 'claude.*', 'claude.ai:443', 'b\u00fccher.example', 'a b'].map((client): [object, string] => [
+    { rules: [{ deny: { client: ['claude.ai', client] } }] },
+    'rules[0].deny.client[1] must be a client id, or a host such as claude.ai: without *, without :443, and in its xn-- form if it has other letters.',
+  ]),
+  [
+    { rules: [{ allow: {}, tools: { deny: ['@writes'] } }] },
+    'rules[0].tools.deny[0] belongs to the scopes of tools; name tools here, such as delete_*.',
+  ],
   ...['a@b@example.com', '@example.com', 'ada@'].map((address): [object, string] => [
     { rules: [{ allow: { email: [address] } }] },
     'rules[0].allow.email[0] must be an address or a pattern such as *@example.com.',
@@ -113,5 +121,12 @@ it.each(['x'.repeat(500), 'user_metadata_of_the_app', 'app_metadata.user_metadat
     expect(
       faultsOf({ rules: [{ allow: { claim: { [`${name}${'x'.repeat(501)}`]: ['x'] } } }] }),
     ).toHaveLength(1)
+  },
+)
+
+it.each(['mcpc_Zm9vYmFyYmF6cXV4', 'claude.ai', 'localhost:8443', 'https://claude.ai/oauth/client.json?v=1'])(
+  'an access document may name the client %j',
+  (client) => {
+    expect(faultsOf({ rules: [{ deny: { client: [client] } }] })).toEqual([])
   },
 )

@@ -28,15 +28,29 @@ const claims = named(list(claimValue, { what: 'texts, numbers, true or false' })
   fault: ': everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
 }).refine((given) => Object.keys(given).length > 0, 'must name a claim.')
 
+// Anything else would match no client, and a deny rule for it would deny nothing.
+const client = text.regex(
+  /^(?!.*:443$)[!-)+-~]+$/,
+  'must be a client id, or a host such as claude.ai: without *, without :443, and in its xn-- form if it has other letters.',
+)
+
 const conditions = members({
   email: list(email, { what: 'addresses or patterns' }).exactOptional(),
   sub: texts.exactOptional(),
   provider: texts.exactOptional(),
-  client: texts.exactOptional(),
+  client: list(client, { what: 'texts' }).exactOptional(),
   claim: claims.exactOptional(),
 })
 
-const tools = members({ allow: texts.exactOptional(), deny: texts.exactOptional() }).refine(
+const toolPatterns = list(
+  text.refine(
+    (given) => given !== '@writes',
+    'belongs to the scopes of tools; name tools here, such as delete_*.',
+  ),
+  { what: 'texts' },
+)
+
+const tools = members({ allow: toolPatterns.exactOptional(), deny: toolPatterns.exactOptional() }).refine(
   (given) => Object.keys(given).length > 0,
   'must have allow, deny or both.',
 )

@@ -104,7 +104,7 @@ describe('usage', () => {
     },
   )
 
-  it('usage counts a person once, and calls without sign-in for nobody', async () => {
+  it('usage counts a person once, and no person for calls without a sign-in', async () => {
     const lines = [
       line(),
       line(),

@@ -353,7 +353,7 @@ describe('whether an earlier caller is still valid', () => {
     expect([await inside(), await outside()]).toEqual([false, true])
   })
 
-  it('an earlier caller is valid until its user is no longer in the workspace', async () => {
+  it('an earlier caller is valid until its user leaves the workspace', async () => {
     let isMember = true
     const live = await isLive(ours, { membership: { isMember: async () => isMember } })
     expect(await live()).toBe(true)

@@ -119,7 +119,7 @@ describe('the boxes of the login page', () => {
     },
   )
 
-  it('a scope is refused too where there are no boxes', async () => {
+  it('a posted scope is refused also on a page without boxes', async () => {
     expect((await signIn(await open('mcp'), { scope: write })).status).toBe(400)
     expect(await granted()).toEqual([])
   })
