@@ -357,10 +357,21 @@ describe('an earlier registration', () => {
     },
   )
 
-  it('an earlier registration is checked before it is used, however new its tokens are', async () => {
+  it('an earlier registration is not checked when it got tokens a moment ago', async () => {
+    const previous = old()
+    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
+    const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
+    await signIn(server.serverUrl, {}, request)
+    const [only, ...more] = server.requests('/authorize')
+    expect(more).toEqual([])
+    expect(only?.query.get('scope')).toBe('write read')
+  })
+
+  it('an earlier registration is checked when the refresh was refused, however new the tokens are', async () => {
     forget(400)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
-    const { credential } = await signIn(server.serverUrl, {}, { previous: { ...old(), tokens } })
+    const previous = { ...old(), tokens, signInNeeded: 'invalid_grant' }
+    const { credential } = await signIn(server.serverUrl, {}, { previous })
     expect(credential.client.clientId).toMatch(/^client-/)
   })
 
@@ -459,6 +470,32 @@ describe('a client that the server refuses', () => {
     expect(prompts).toHaveLength(1)
     expect(arrival.html).toContain('You are signed in')
     expect(idsAt('/token')).toEqual([documentUrl, credential.client.clientId])
+  })
+
+  it('a registration that got tokens a moment ago, and is forgotten since, is replaced', async () => {
+    const { credential: previous } = await signIn(server.serverUrl)
+    const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
+    server.seen.length = 0
+    server.answers.set('/authorize', (request) =>
+      isOld(request) ? sendBack(request, 'invalid_client') : undefined,
+    )
+    const { credential, arrival, prompts } = await signIn(server.serverUrl, {}, { previous })
+    expect(prompts).toHaveLength(1)
+    expect(arrival.html).toContain('You are signed in')
+    expect(idsAt('/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
+  })
+
+  it('a registration is checked first when the user signs in again, however new its tokens are', async () => {
+    const { credential: previous } = await signIn(server.serverUrl)
+    const { clientId: old } = previous.client
+    server.seen.length = 0
+    server.answers.set('/authorize', ({ query }) =>
+      query.get('client_id') === old ? { status: 400 } : undefined,
+    )
+    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous, isForced: true })
+    expect(prompts[0]?.url).not.toContain(old)
+    expect(credential.client.clientId).not.toBe(old)
+    expect(credential.quirks).toBeUndefined()
   })
 
   it('a refused client document without registration is reported to the user, without a check before', async () => {

@@ -91,7 +91,8 @@ async function askOnceOrTwice(
     authorizationUrl(request, client, secrets, redirectUri, config)
   let { client, replace } = await chooseClient({ ...request, redirectUri }, context)
   let url = urlFor(client, secrets)
-  if (replace !== undefined && (await isRequestRefused(url, client, redirectUri, context))) {
+  const isInDoubt = isClientInDoubt(client, request, runtime.now())
+  if (replace !== undefined && isInDoubt && (await isRequestRefused(url, client, redirectUri, context))) {
     client = await replace()
     replace = undefined
     url = urlFor(client, secrets)
@@ -219,6 +220,9 @@ function readAuthorizationResponse(
   throw new OAuthFailure('refused', text, { issuer })
 }
 
+/** A client that got tokens this recently counts as known: a step-up must not cost two authorization requests each time. */
+const freshSeconds = 300
+
 /** Statuses that mean that the request itself is wrong. Not 403 and 429, which gateways return to non-browsers. */
 const unknownStatuses = new Set([400, 401, 404, 410, 422])
 
@@ -226,8 +230,24 @@ const unknownStatuses = new Set([400, 401, 404, 410, 422])
 const clientErrors = new Set(['invalid_client', 'unauthorized_client'])
 
 /**
+ * Returns whether the server may have forgotten a registration or refuse a document: the user would then be stuck at an error
+ * page. False for a client that got tokens a moment ago, unless the user explicitly signs in again.
+ */
+function isClientInDoubt(
+  { clientId }: ClientIdentity,
+  { previous, isForced, server }: GrantRequest,
+  now: number,
+): boolean {
+  if (isForced || previous === undefined || !isSameIssuer(previous.issuer, server.metadata.issuer))
+    return true
+  const { client, tokens, signInNeeded } = previous
+  if (client.clientId !== clientId || signInNeeded !== undefined || tokens === undefined) return true
+  return now - tokens.issuedAt > freshSeconds
+}
+
+/**
  * Opens an authorization request as a browser would, and returns whether the server refuses it by its status or by the error
- * in its redirect: it may have forgotten a registration or refuse a document, and the user would be stuck at an error page. Any other response, or none, leaves it to the user. Does not use a code in a redirect.
+ * in its redirect. Any other response, or none, leaves it to the user. Does not use a code in a redirect.
  */
 async function isRequestRefused(
   url: string,

@@ -13,6 +13,8 @@ export interface GrantRequest {
   server: DiscoveredServer
   scope: string | undefined
   previous: Credential | undefined
+  /** The user asked to sign in although a login exists. */
+  isForced: boolean
 }
 
 /** Result of a grant. */

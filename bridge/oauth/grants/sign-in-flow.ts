@@ -32,8 +32,8 @@ export function createSignInFlow(
       const server = await discover(request, context)
       warnOfWiderResource(server, config, print)
       const scope = chooseScope(request, server, config)
-      const { previous } = request
-      const granted = await runGrant({ server, scope, previous }, context, announce)
+      const { previous, isForced = false } = request
+      const granted = await runGrant({ server, scope, previous, isForced }, context, announce)
       return credentialOf(granted, server, context)
     } catch (error) {
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
