@@ -150,6 +150,17 @@ export interface LogoutNotice {
   sid: string | undefined
 }
 
+/** A user who agreed in the web app: `url` brings the browser back here, as from a social sign-in whose `secret` stays on the server. */
+export interface AppSignIn {
+  url: string
+  secret: string
+  identity: Identity
+  /** The user's own access token, with which the app is asked for their workspaces. */
+  providerToken?: string | undefined
+  /** Identifies a proof that may be used once; undefined: it may be used again while it is valid. */
+  singleUse?: string | undefined
+}
+
 /** Result of {@link SessionProvider.probe}, with the user's current claims if the provider sends them. */
 export interface SessionProbe {
   life: SessionLife
@@ -183,6 +194,11 @@ export interface SessionProvider {
     callbackUrl: string
     captchaToken: string | undefined
   }): Promise<{ url: string; secret: string }>
+  /**
+   * Checks the proof of a user who agreed in the web app, and prepares a sign-in that {@link SessionProvider.socialFinish} finishes.
+   * The return has `state`. Rejects with `invalid_token` for a proof that is not a user's own.
+   */
+  appSignIn?(input: { proof: string; callbackUrl: string; state: string }): Promise<AppSignIn>
   /** Rejects with `expired` when the parameters belong to another `secret`. */
   socialFinish(input: { params: URLSearchParams; secret: string; callbackUrl: string }): Promise<SignInStep>
   /** Rejects with `wrong_code`. The returned session replaces the given one, which is no longer usable. */
