@@ -37,6 +37,15 @@ export function parsePageUrl(text: string): string {
   return url.href
 }
 
+/** A secret that signs with HS256, whose key is the UTF-8 bytes of the text (RFC 7518 section 3.2). */
+export function parseSharedSecret(text: string): string {
+  const secret = text.trim()
+  if (Buffer.byteLength(secret) < 32) {
+    throw new TypeError('expected at least 32 bytes, such as the output of openssl rand -base64 32')
+  }
+  return secret
+}
+
 /** A cookie name: an HTTP token, with brackets because a default name may contain an IPv6 address. */
 export function parseCookieName(text: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {

@@ -172,6 +172,60 @@ describe('an outside provider', () => {
     providerClientId: 'drawbridge',
   }
 
+  const secret = 'a secret of thirty-two bytes ....'
+  const app: Settings = {
+    provider: 'app',
+    appUrl: 'https://app.example.com/start',
+    baseUrl: 'https://mcp.example.com',
+    secretKeys: key,
+    signInUrl: 'https://app.example.com/connect?from=assistant',
+    signInSecret: secret,
+  }
+
+  it('app: the issuer is the origin of the web app, and the secret is taken without a line end', () => {
+    const given = { ...app, signInSecret: `${secret}\n`, sessionUrl: 'http://localhost/session/' }
+    expect(createConfig(given, { production: true })).toMatchObject({
+      providerUrl: 'https://app.example.com',
+      providerIssuer: 'https://app.example.com',
+      signInUrl: 'https://app.example.com/connect?from=assistant',
+      signInSecret: secret,
+      sessionUrl: 'http://localhost/session/',
+    })
+  })
+
+  it('app: a secret of fewer than 32 bytes is refused and not shown; the bytes count, not the characters', () => {
+    const short = secret.slice(1)
+    expect(problemsOf({ ...app, signInSecret: short })).toEqual([
+      'signInSecret: expected at least 32 bytes, such as the output of openssl rand -base64 32; got the given value.',
+    ])
+    expect(problemsOf({ ...app, signInSecret: 'ä'.repeat(16) })).toEqual([])
+  })
+
+  it.each<[url: string, problem: RegExp]>([
+    ['http://app.example.com/connect', /^signInUrl: expected an https URL/],
+    ['https://user:pw@app.example.com/connect', /^signInUrl: expected an https URL/],
+    ['https://other.example.com/connect', /^signInUrl: must be a page of the web app/],
+    ['https://app.example.com:8443/connect', /^signInUrl: must be a page of the web app/],
+  ])('app: SIGN_IN_URL is not %s', (signInUrl, problem) => {
+    expect(problemsOf({ ...app, signInUrl })).toEqual([expect.stringMatching(problem)])
+  })
+
+  it('supabase: sign-in in the app takes a page and a client, and the client alone', () => {
+    const client = { providerClientId: 'id', providerClientSecret: 'secret' }
+    expect(problemsOf({ ...supabase, ...client })).toEqual([])
+    expect(problemsOf({ ...supabase, ...client, signInUrl: 'https://app.example.com/connect' })).toEqual([])
+  })
+
+  it('embedded: sign-in in the app brings the client of the sandbox, which is absent otherwise', () => {
+    const signInUrl = 'http://localhost:8788/connect'
+    expect(createConfig({ signInUrl }, development).providerClientId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(createConfig({ signInUrl }, development).providerClientSecret).toBeTruthy()
+    expect(createConfig({}, development).providerClientId).toBeUndefined()
+    expect(problemsOf({ signInUrl: 'http://localhost:9999/connect' })).toEqual([
+      expect.stringMatching(/^signInUrl: must be a page of the web app/),
+    ])
+  })
+
   it('supabase: issuer, audience and cookie follow PROVIDER_URL', () => {
     expect(createConfig(supabase, { production: true })).toMatchObject({
       providerIssuer: 'https://ref.supabase.co/auth/v1',
@@ -218,6 +272,14 @@ describe('an outside provider', () => {
   it.each<[provider: string, given: Settings, missing: readonly string[]]>([
     ['supabase', { provider: 'supabase' }, ['providerUrl', 'appUrl', 'secretKeys']],
     ['oidc', { provider: 'oidc' }, ['providerUrl', 'providerClientId', 'appUrl', 'secretKeys']],
+    ['app', { provider: 'app' }, ['signInUrl', 'signInSecret', 'appUrl', 'secretKeys']],
+    [
+      'supabase with a page of the app',
+      { ...supabase, signInUrl: 'https://app.example.com/connect' },
+      ['providerClientId', 'providerClientSecret'],
+    ],
+    ['supabase with half a client', { ...supabase, providerClientId: 'x' }, ['providerClientSecret']],
+    ['supabase with the other half', { ...supabase, providerClientSecret: 'x' }, ['providerClientId']],
   ])('the provider %s reports every missing setting', (_provider, given, missing) => {
     const problems = problemsOf(given)
     expect(problems.map((problem) => problem.split(':')[0])).toEqual(missing)
@@ -225,7 +287,22 @@ describe('an outside provider', () => {
   })
 
   it.each<[field: keyof Settings, given: Settings]>([
-    ['providerClientId', { ...supabase, providerClientId: 'x' }],
+    ['providerScope', { ...supabase, providerScope: 'openid' }],
+    ['signInSecret', { ...supabase, signInSecret: secret }],
+    ['sessionUrl', { ...supabase, sessionUrl: 'https://app.example.com/session' }],
+    ['signInUrl', { ...oidc, signInUrl: 'https://app.example.com/connect' }],
+    ['signInSecret', { ...oidc, signInSecret: secret }],
+    ['sessionUrl', { ...oidc, sessionUrl: 'https://app.example.com/session' }],
+    ['providerClientId', { providerClientId: 'x' }],
+    ['signInSecret', { signInSecret: secret }],
+    ['providerUrl', { ...app, providerUrl: 'https://app.example.com' }],
+    ['providerIssuer', { ...app, providerIssuer: 'https://app.example.com' }],
+    ['providerAudience', { ...app, providerAudience: 'authenticated' }],
+    ['providerClientSecret', { ...app, providerClientSecret: 'x' }],
+    ['password', { ...app, password: 'on' }],
+    ['captcha', { ...app, captcha: 'turnstile:0x4' }],
+    ['cookieName', { ...app, cookieName: 'session' }],
+    ['embeddedTokenTtl', { ...app, embeddedTokenTtl: '60' }],
     ['providerParameters', { ...supabase, providerParameters: 'a=b' }],
     ['embeddedTokenTtl', { ...supabase, embeddedTokenTtl: '60' }],
     ['captcha', { ...oidc, captcha: 'turnstile:0x4' }],
@@ -241,6 +318,7 @@ it('the table of settings marks every key and secret', () => {
     'providerKey',
     'providerJwtSecret',
     'providerClientSecret',
+    'signInSecret',
     'secretKeys',
   ])
 })

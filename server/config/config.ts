@@ -5,7 +5,7 @@ import {
   parseSettings,
 } from '@drawbridge/shared/settings/read-settings.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
-import { providers } from './provider.ts'
+import { brokenRules, providers, trialClient } from './provider.ts'
 import {
   type DerivedField,
   type ServerConfig,
@@ -46,7 +46,7 @@ export function checkSettings(
   const parsed: ParsedSettings<keyof ServerConfig> = parseSettings(given, undefined, shown)
   const texts: Settings = Object.fromEntries(given.map(({ setting, texts }) => [setting.field, texts[0]]))
   const config = Object.freeze(withDefaults(parsed.values as Partial<ServerConfig>, texts))
-  const broken = providers[config.provider].brokenRules({ config, given: texts, production })
+  const broken = brokenRules({ config, given: texts, production })
   const nameOf = (field: keyof ServerConfig): string =>
     settings
       .filter((row) => row.field === field)
@@ -83,8 +83,9 @@ const demoAppName = 'Fieldnotes'
 function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConfig {
   const config = { ...defaults, ...given } as Omit<ServerConfig, DerivedField | 'providerAudience'> &
     Partial<ServerConfig>
-  const { provider, baseUrl, appUrl, providerUrl = `${appUrl}/auth/v1` } = config
-  const { isTrial, audience, hasLiteralIssuer } = providers[provider]
+  const { provider, baseUrl, appUrl } = config
+  const { isTrial, protocol, audience, hasLiteralIssuer } = providers[provider]
+  const { providerUrl = protocol === 'app' ? new URL(appUrl).origin : `${appUrl}/auth/v1` } = config
   const issuer = hasLiteralIssuer && given.providerUrl !== undefined ? texts.providerUrl : providerUrl
   return {
     providerUrl,
@@ -96,6 +97,7 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
     appName: isTrial ? demoAppName : new URL(appUrl).host,
     // Apart, so that a token of a trial is unknown once the real provider serves: its client then signs in again.
     store: { kind: 'sqlite', path: `.drawbridge/${isTrial ? 'trial' : 'server'}.db` },
+    ...(isTrial && config.signInUrl !== undefined && trialClient),
     ...config,
   }
 }

@@ -5,20 +5,22 @@ import {
   parseCount,
   orOff,
   parseDuration,
+  parsePageUrl,
   parseParameters,
+  parseSharedSecret,
   parseSocial,
 } from './config-value.ts'
 
 export const providerTable = {
   provider: {
-    ...oneOf('embedded', 'supabase', 'oidc'),
+    ...oneOf('embedded', 'supabase', 'oidc', 'app'),
     default: 'embedded',
-    doc: 'Session provider that signs users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
+    doc: 'Session provider that signs users in: embedded (for trying out), supabase (Supabase Auth, GoTrue), oidc (OpenID Connect) or app (a web app with sessions of its own).',
   },
   providerUrl: {
     parse: parseBaseUrl,
     derived: true,
-    defaultText: 'APP_URL/auth/v1 for embedded, needed otherwise',
+    defaultText: 'APP_URL/auth/v1 for embedded, the origin of APP_URL for app, needed otherwise',
     doc: 'Base URL of the auth API of the session provider, for Supabase https://REF.supabase.co/auth/v1; for oidc the issuer.',
   },
   providerKey: {
@@ -45,13 +47,29 @@ export const providerTable = {
   providerClientId: {
     parse: parseText,
     defaultText: 'needed for oidc',
-    doc: 'Client id of this server at the OpenID provider.',
+    doc: 'Client id of this server at the OpenID provider, or at the OAuth server of the Supabase project, whose users then sign in with one click in the app.',
   },
   providerClientSecret: {
     parse: parseText,
     defaultText: 'none: a public client',
-    doc: 'Client secret of this server at the OpenID provider.',
+    doc: 'Client secret of this server there. Supabase needs it.',
     secret: true,
+  },
+  signInUrl: {
+    parse: parsePageUrl,
+    defaultText: 'the login page of this server',
+    doc: 'Page of the web app where its users allow a client, at the origin of APP_URL; see docs/app-sign-in.md. For app, and for supabase with PROVIDER_CLIENT_ID.',
+  },
+  signInSecret: {
+    parse: parseSharedSecret,
+    defaultText: 'needed for app',
+    doc: 'Secret that this server shares with the web app, which signs with it who its users are: at least 32 bytes.',
+    secret: true,
+  },
+  sessionUrl: {
+    parse: parsePageUrl,
+    defaultText: 'none: a connection lasts for its SESSION_TTL',
+    doc: 'Address of the web app that says whether a user may stay connected, asked every SESSION_CHECK. For app only.',
   },
   providerScope: {
     parse: parseText,

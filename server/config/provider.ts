@@ -5,36 +5,50 @@ import type { ServerConfig, Settings } from './setting-table.ts'
 /** The setting to change, and what to say about it. */
 type BrokenRule = readonly [field: keyof ServerConfig, problem: string]
 
-const oidcOnly = [
-  'providerClientId',
-  'providerClientSecret',
-  'providerScope',
-  'providerParameters',
-  'providerSessions',
-] as const
-
-const supabaseOnly = [
-  'providerKey',
-  'providerJwtSecret',
-  'social',
-  'password',
-  'emailSignIn',
-  'captcha',
-  'secondFactor',
-  'cookieName',
-] as const
-
 type ProviderName = ServerConfig['provider']
+
+/** Settings that some providers have no use for, after the names of the others. */
+const settingsOnlyFor: readonly (readonly [ProviderName[], (keyof ServerConfig)[]])[] = [
+  [
+    ['supabase', 'embedded'],
+    [
+      'providerKey',
+      'providerJwtSecret',
+      'social',
+      'password',
+      'emailSignIn',
+      'captcha',
+      'secondFactor',
+      'cookieName',
+    ],
+  ],
+  [['oidc'], ['providerScope', 'providerParameters', 'providerSessions']],
+  [
+    ['oidc', 'supabase'],
+    ['providerClientId', 'providerClientSecret'],
+  ],
+  [
+    ['oidc', 'supabase', 'embedded'],
+    ['providerUrl', 'providerIssuer', 'providerAudience'],
+  ],
+  [['app', 'supabase', 'embedded'], ['signInUrl']],
+  [['app'], ['signInSecret', 'sessionUrl']],
+  [['embedded'], ['embeddedTokenTtl']],
+]
+
+/** Any of them asks for sign-in in the app, which needs the client. */
+const clientFields = ['signInUrl', 'providerClientId', 'providerClientSecret'] as const
 
 /** Static traits of a session provider. Its `capabilities()` are only known once it is opened. */
 export interface ProviderTraits {
   /** Runs inside this process, on loopback addresses only. The user who signs in is the operator. */
   isTrial: boolean
-  protocol: 'gotrue' | 'openid_connect'
+  protocol: 'gotrue' | 'openid_connect' | 'app'
   /** Default of the `aud` claim; undefined: its access tokens are opaque unless the operator says otherwise. */
   audience: string | undefined
   /** Uses PROVIDER_URL as the issuer to the letter: some issuers end in a slash. */
   hasLiteralIssuer: boolean
+  /** Rules of this provider alone: {@link brokenRules}. */
   brokenRules(context: RuleContext): BrokenRule[]
 }
 
@@ -42,6 +56,12 @@ export interface ProviderTraits {
 const neededAnyway: Settings = {
   appUrl: 'where people create their accounts.',
   secretKeys: 'what seals the sessions; make one with: drawbridge-server keys generate',
+}
+
+/** The client of the sandbox's OAuth server. A trial is for this machine only, so its secret protects nothing. */
+export const trialClient = {
+  providerClientId: '6a1c2f0e-5b0d-4c7e-9d1f-0d7a3b8e4c21',
+  providerClientSecret: 'trial-client-secret',
 }
 
 interface RuleContext {
@@ -67,9 +87,13 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
     brokenRules: ({ given }) => [
       ...missing(given, {
         providerUrl: 'the auth URL, such as https://REF.supabase.co/auth/v1.',
+        ...(clientFields.some((field) => given[field] !== undefined) && {
+          providerClientId:
+            "sign-in in the app needs a client of the project's OAuth server, with the redirect URI BASE_URL/oauth/callback.",
+          providerClientSecret: 'that of the client.',
+        }),
         ...neededAnyway,
       }),
-      ...useless(given, oidcOnly, 'means nothing to PROVIDER=supabase, only to oidc; leave it out.'),
       ...placeholderRules(given),
     ],
   },
@@ -84,10 +108,39 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
         providerClientId: 'register this server there, with the redirect URI BASE_URL/oauth/callback.',
         ...neededAnyway,
       }),
-      ...useless(given, supabaseOnly, 'means nothing to PROVIDER=oidc, only to supabase; leave it out.'),
-      ...placeholderRules(given),
     ],
   },
+  app: {
+    isTrial: false,
+    protocol: 'app',
+    audience: undefined,
+    hasLiteralIssuer: false,
+    brokenRules: ({ given }) =>
+      missing(given, {
+        signInUrl:
+          'the page of the app where people allow a client, such as https://app.example.com/connect.',
+        signInSecret: 'what the app signs with; make one with: openssl rand -base64 32',
+        ...neededAnyway,
+      }),
+  },
+}
+
+/** Every combination of settings that cannot be meant. */
+export function brokenRules(context: RuleContext): BrokenRule[] {
+  const { config, given } = context
+  const { provider, signInUrl, appUrl } = config
+  const rules = providers[provider].brokenRules(context)
+  for (const [names, fields] of settingsOnlyFor) {
+    const useless = names.includes(provider) ? [] : fields.filter((field) => given[field] !== undefined)
+    const problem = `means nothing to PROVIDER=${provider}, only to ${names.join(' and ')}; leave it out.`
+    rules.push(...useless.map((field): BrokenRule => [field, problem]))
+  }
+  const { origin } = new URL(appUrl)
+  if (signInUrl !== undefined && new URL(signInUrl).origin !== origin) {
+    // Pages of other origins may not call /oauth/app.
+    rules.push(['signInUrl', `must be a page of the web app, at the origin of APP_URL, ${origin}.`])
+  }
+  return rules
 }
 
 function missing(given: Settings, needed: Settings): BrokenRule[] {
@@ -96,11 +149,7 @@ function missing(given: Settings, needed: Settings): BrokenRule[] {
     .map(([field, what]) => [field, `needed for PROVIDER=${given.provider}: ${what}`])
 }
 
-function useless(given: Settings, fields: readonly (keyof ServerConfig)[], problem: string): BrokenRule[] {
-  return fields.filter((field) => given[field] !== undefined).map((field) => [field, problem])
-}
-
-/** Returns texts that were copied unchanged, secret keys in place of public ones, and settings of trials. */
+/** Returns texts that were copied unchanged, and secret keys in place of public ones. */
 function placeholderRules(given: Settings): BrokenRule[] {
   const problems: BrokenRule[] = []
   const key = given.providerKey ?? ''
@@ -117,9 +166,6 @@ function placeholderRules(given: Settings): BrokenRule[] {
       'REF stands for the reference of your project, 20 letters: see its settings, General.',
     ])
   }
-  if (given.embeddedTokenTtl !== undefined) {
-    problems.push(['embeddedTokenTtl', 'is for the embedded provider only; leave it out.'])
-  }
   return problems
 }
 
@@ -132,7 +178,7 @@ function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
     require(isLoopbackHostname(
       hostname,
     ), field, `with the embedded provider this must be a loopback address, such as ${example}.`)
-  require(!production, 'provider', 'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase or oidc, as docs/supabase.md and docs/openid-connect.md say; to try it, leave NODE_ENV out.')
+  require(!production, 'provider', 'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase, oidc or app, as docs/supabase.md, docs/openid-connect.md and docs/app-sign-in.md say; to try it, leave NODE_ENV out.')
   requireLoopback('baseUrl', new URL(baseUrl).hostname, 'http://localhost:8787')
   requireLoopback('appUrl', app.hostname, 'http://localhost:8788')
   requireLoopback('listen', listen.host, '127.0.0.1:8787')
