@@ -71,6 +71,54 @@ it.each<[argv: string[], settings: Settings, texts: (string | RegExp)[]]>([
   for (const text of texts) expect(stderr).toContain(text)
 })
 
+describe('the flag --env-file', () => {
+  const lines = ['DRAWBRIDGE_STORE=sqlite:FOLDER/kept.db', 'DRAWBRIDGE_LOG=loud', 'DRAWBRIDGE_STOER=x']
+  beforeEach(() => {
+    writeFileSync(join(folder, 'a.env'), lines.join('\n').replaceAll('FOLDER', folder))
+  })
+
+  it.each<[argv: string[]]>([
+    [['--env-file', 'FOLDER/a.env']],
+    [['--env-file=FOLDER/a.env']],
+    [['--env-file', 'FOLDER/a.env', 'grants', 'list']],
+    [['--env-file=FOLDER/a.env', 'migrate', '--json']],
+    [['migrate', '--env-file', 'FOLDER/a.env']],
+    [['keys', 'list', '--env-file=FOLDER/a.env', '--json']],
+    [['texts', 'fr', '--env-file', 'FOLDER/a.env']],
+  ])('%j names each fault of the file with its line', async (argv) => {
+    const { code, faults } = await runLine(argv)
+    expect(code).toBe(2)
+    expect(faults.map((fault) => fault.replaceAll(folder, 'FOLDER').replace(/: .*/, ''))).toEqual([
+      'DRAWBRIDGE_STOER of FOLDER/a.env, line 3',
+      'DRAWBRIDGE_LOG of FOLDER/a.env, line 2',
+    ])
+  })
+
+  it('doctor says which settings a file has, and names them without their lines', async () => {
+    writeFileSync(join(folder, 'a.env'), 'DRAWBRIDGE_STORE=memory:')
+    const { stdout } = await runLine(['doctor', '--json', '--env-file', 'FOLDER/a.env'], { LOG: 'silent' })
+    const { settings, checks } = JSON.parse(stdout) as { settings: object; checks: { message: string }[] }
+    expect(settings).toEqual({ store: 'file', log: 'variable' })
+    expect(checks[0]?.message).toBe('DRAWBRIDGE_STORE, DRAWBRIDGE_LOG; all others have their defaults.')
+  })
+
+  it('flags and the environment win over a file', async () => {
+    const { faults } = await runLine(['migrate', '--log', 'debug', '--env-file', 'FOLDER/a.env'], {
+      STOER: '',
+    })
+    expect(faults).toEqual([expect.stringMatching(/^DRAWBRIDGE_STOER: there is no such setting/)])
+  })
+
+  it.each([
+    [['--env-file', 'FOLDER/missing.env'], '--env-file: file not found: FOLDER/missing.env.'],
+    [['doctor', '--env-file', 'FOLDER'], '--env-file: FOLDER is a folder, not a file.'],
+    [['doctor', '--env-file'], "option '--env-file <file>' argument missing"],
+  ])('%j exits with 2 and says what is wrong', async (argv, text) => {
+    const { code, stderr } = await runLine(argv)
+    expect([code, stderr.replaceAll(folder, 'FOLDER')]).toEqual([2, expect.stringContaining(text)])
+  })
+})
+
 describe('what keeps a server from starting', () => {
   it.each(['LISTEN', 'APP_URL'])(
     'a port of %s that is in use ends the server with 1 and a next step',

@@ -14,6 +14,7 @@ import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
 import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings } from '../config/setting-table.ts'
+import { loadEnvFile } from '../config/env-file.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { version } from '../config/version.ts'
 
@@ -24,16 +25,18 @@ const examples = `Examples:
   ${program} --tools ./my-tools.mjs          with your own tools
   ${program} --upstream http://127.0.0.1:9000/mcp   in front of an MCP server
   ${program} -- npx -y some-mcp-server       the same for a command that speaks stdio
+  ${program} --env-file drawbridge.env       with the settings in a file
   ${program} doctor                          find what is wrong, and how to fix it
   ${program} keys rotate                     switch to a new key while the server runs
 
 Every flag: ${program} serve --help. Each has a variable: --base-url is DRAWBRIDGE_BASE_URL.
+Every command reads variables from a file, too: --env-file drawbridge.env
 Exit codes: 0 ok, 1 failed, 2 usage.`
 
-/** Runs one command line and returns its exit code. */
+/** Runs one command line and returns its exit code. Adds the variables of `--env-file` to `environment`. */
 export async function run(
   argv: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Record<string, string | undefined>,
 ): Promise<number> {
   let code: ExitCode = exitCode.ok
   const { words, upstreamCommand } = splitCommand(argv)
@@ -62,9 +65,18 @@ function splitCommand(argv: readonly string[]): {
     : { words: argv.slice(0, at), upstreamCommand: argv.slice(at + 1) }
 }
 
-/** Adds the default command, `serve`. As the library's own default it would swallow a misspelt command. */
+/**
+ * Adds the default command, `serve`. As the library's own default it would swallow a misspelt command. `--env-file`, the one flag
+ * of all commands, may stand before the command.
+ */
 function withDefaultCommand(argv: readonly string[]): readonly string[] {
-  const [first] = argv
+  const [first, second] = argv
+  const leading = first?.startsWith('--env-file=')
+    ? 1
+    : first === '--env-file' && second !== undefined
+      ? 2
+      : 0
+  if (leading > 0) return [...withDefaultCommand(argv.slice(leading)), ...argv.slice(0, leading)]
   const isOfProgram = ['-h', '--help', '-V', '--version'].includes(first ?? '')
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...argv] : argv
 }
@@ -103,6 +115,7 @@ function createCommandLine(
 function describeCommand(command: Command, row: CommandRow): void {
   const { json = 'print the facts as one JSON object on stdout' } = row
   command.description(row.description).option('--json', json)
+  command.option('--env-file <file>', 'variables for this command, as NAME=value lines; the environment wins')
   for (const [flags, text] of Object.entries(row.switches ?? {})) command.option(flags, text)
   const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
@@ -123,7 +136,10 @@ async function runCommand(
   row: CommandRow,
   operands: readonly string[],
   options: CommandOptions,
-  { environment, upstreamCommand }: Pick<CommandInput, 'environment' | 'upstreamCommand'>,
+  {
+    environment,
+    upstreamCommand,
+  }: { environment: Record<string, string | undefined> } & Pick<CommandInput, 'upstreamCommand'>,
 ): Promise<ExitCode> {
   const json = options.json === true
   const name = row.usage.replace(/ [<[].*/, '')
@@ -136,9 +152,12 @@ async function runCommand(
       )
     }
     const flags = options as Partial<Record<string, string>>
+    const { envFile } = flags
+    const places = envFile === undefined ? new Map<string, string>() : loadEnvFile(envFile, environment)
     const input: CommandInput = {
       flags: Object.fromEntries(settings.map(({ field }) => [field, flags[field]])),
       environment,
+      places,
       upstreamCommand,
       json,
       runtime: systemRuntime,

@@ -1,6 +1,7 @@
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
+import type { VariablePlaces } from '../config/env-file.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
 import type { ServerConfig, Setting } from '../config/setting-table.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
@@ -17,7 +18,9 @@ export interface CommandInput {
   flags: Readonly<Record<string, string | undefined>>
   /** The words after `--`: the command of the MCP server behind `serve`. Undefined without `--`. */
   upstreamCommand: readonly string[] | undefined
+  /** With the variables of `--env-file`. */
   environment: Readonly<Record<string, string | undefined>>
+  places: VariablePlaces
   /** Prints facts as one JSON object on stdout. */
   json: boolean
   runtime: Runtime
@@ -43,12 +46,11 @@ export interface CommandRow {
   run(input: CommandInput, operands: readonly string[], options: CommandOptions): Promise<ExitCode>
 }
 
+type SettingInput = Pick<CommandInput, 'flags' | 'environment' | 'places'>
+
 /** Checks the settings of flags and environment, as for `serve`. Does not check the files that they name. */
-export function checkInput({
-  flags,
-  environment,
-}: Pick<CommandInput, 'flags' | 'environment'>): CheckedSettings {
-  return checkSettings(readSettings(flags, environment), { production: isProduction(environment) })
+export function checkInput({ flags, environment, places }: SettingInput): CheckedSettings {
+  return checkSettings(readSettings(flags, environment, places), { production: isProduction(environment) })
 }
 
 /**
@@ -56,7 +58,7 @@ export function checkInput({
  * the files in `uses`, which the command is going to open.
  */
 export function readConfig(
-  input: Pick<CommandInput, 'flags' | 'environment' | 'runtime'>,
+  input: SettingInput & Pick<CommandInput, 'runtime'>,
   uses: readonly FileField[],
 ): ServerConfig {
   const checked = checkInput(input)

@@ -6,6 +6,7 @@ import {
 } from '@drawbridge/shared/settings/read-settings.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import type { VariablePlaces } from './env-file.ts'
 import { type Setting, type Settings, settings } from './setting-table.ts'
 
 /** Settings as text, what a message calls each setting, and the faults that are already known. */
@@ -22,14 +23,26 @@ export interface ReadSettings extends SettingSources {
 
 type Texts = Readonly<Record<string, string | undefined>>
 
-/** Settings from flags, else variables. An unknown variable with our prefix is a fault. */
-export function readSettings(flags: Texts, environment: Texts): ReadSettings {
+/** Settings from flags, else variables, of which `places` came from a file. An unknown variable with our prefix is a fault. */
+export function readSettings(
+  flags: Texts,
+  environment: Texts,
+  places: VariablePlaces = new Map(),
+): ReadSettings {
   const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
   const given = gatherSettings(settings, Object.fromEntries(texts), environment)
+  const placed = (variable: string): string => variable + (places.get(variable) ?? '')
   return {
-    given,
-    name: (setting) => (flags[setting.field] === undefined ? variableOf(setting) : flagOf(setting)),
-    problems: [...exposedPasswords(flags), ...unknownVariables('server', environment)],
+    given: given.map((found) =>
+      places.has(found.name)
+        ? Object.assign(found, { origin: 'file' as const, name: placed(found.name) })
+        : found,
+    ),
+    name: (setting) => (flags[setting.field] === undefined ? placed(variableOf(setting)) : flagOf(setting)),
+    problems: [
+      ...exposedPasswords(flags),
+      ...unknownVariables('server', environment).map((problem) => problem.replace(/^\w+/, placed)),
+    ],
   }
 }
 

@@ -78,7 +78,10 @@ function checkArguments(name: keyof typeof programs, given: readonly string[]): 
   const switches = Object.keys(row?.switches ?? {}).map((flag) => flag.split(' ')[0])
   for (const word of own.filter((each) => each.startsWith('--'))) {
     const flag = word.split('=')[0] ?? ''
-    expect([...flags, ...switches, '--json', '--help', '--version'], `${name} ${word}`).toContain(flag)
+    expect(
+      [...flags, ...switches, '--json', '--env-file', '--help', '--version'],
+      `${name} ${word}`,
+    ).toContain(flag)
   }
 }
 

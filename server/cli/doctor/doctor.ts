@@ -29,7 +29,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
       terminal.print(findingText(finding, { nameWidth: 18, colour: terminal.colour }))
   }
   const isSound = all.every(({ state }) => state !== 'fail')
-  const { given } = readSettings(input.flags, input.environment)
+  const { given } = readSettings(input.flags, input.environment, input.places)
   const settings = Object.fromEntries(given.map(({ setting, origin }) => [setting.field, origin]))
   terminal.print(json ? jsonForTerminal({ ok: isSound, checks: all, settings }) : `\n${findingSummary(all)}`)
   return isSound ? exitCode.ok : exitCode.failed
@@ -37,10 +37,10 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
 
 /** Runs the groups of checks, those that explain later failures first. Skips whatever depends on a faulty setting. */
 async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]> {
-  const { runtime, flags, environment } = input
+  const { runtime, flags, environment, places } = input
   const checked = checkInput(input)
   const { config, problems } = checked
-  const given = readSettings(flags, environment).given.map(({ name }) => name)
+  const given = readSettings(flags, environment, places).given.map(({ name }) => name.replace(/ .*/, ''))
   yield findingsOf(settingChecks, { problems, given })
   const { findings, faulty } = await checkFiles(checked, runtime.now())
   yield findings

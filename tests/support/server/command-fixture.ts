@@ -26,6 +26,7 @@ export function createCommandFixture(
       flags: {},
       upstreamCommand: undefined,
       environment: Object.fromEntries(named) as Record<string, string>,
+      places: new Map(),
       json: options.json ?? false,
       runtime,
       terminal: {
