@@ -69,7 +69,7 @@ export function createAdapterDriver(server: ContractServer, send: CaseFetch): Dr
       answerOf(async () =>
         known((await provider.verifySecondFactor({ session: ours(session), factorId, code })).session),
       ),
-    life: (accessToken) => answerOf(async () => (await provider.probe(accessToken)).life),
+    life: (accessToken) => answerOf(async () => (await provider.probe({ accessToken })).life),
     verify: (accessToken) => answerOf(() => provider.verify(accessToken)),
   }
 }

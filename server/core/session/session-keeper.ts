@@ -110,7 +110,7 @@ export class SessionKeeper {
     const { grantId } = session
     const opening = this.#served.open(session)
     if (opening.kind !== 'opened') return opening
-    switch (await this.#liveness.probe(probeKey(session), opening.session.accessToken)) {
+    switch (await this.#liveness.probe(probeKey(session), opening.session)) {
       case 'live':
         return this.#served.serveOrRefuse(session, runtime.now(), failurePauseSeconds)
       case 'token_refused':

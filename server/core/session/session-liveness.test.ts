@@ -23,7 +23,7 @@ beforeEach(() => {
 function create(overrides: Partial<LivenessPorts> = {}): Liveness {
   return new Liveness({
     provider: {
-      async probe(token) {
+      async probe({ accessToken: token }) {
         asked.push(token)
         return { life: await answer() }
       },
@@ -56,7 +56,7 @@ describe('a session that is known to be live', () => {
     'an answer of %s counts for as long as it is trusted',
     async (life) => {
       answer = () => life
-      expect(await liveness.probe('key', 'token')).toBe(life)
+      expect(await liveness.probe('key', { accessToken: 'token' })).toBe(life)
       runtime.advance(89)
       expect(liveness.lifeOf('key', -Infinity)).toBe(life)
       expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
@@ -67,7 +67,7 @@ describe('a session that is known to be live', () => {
   )
 
   it('a later proof counts for as long as an answer', async () => {
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(100)
     expect(liveness.lifeOf('key', start + 50)).toBe('live')
     expect(liveness.lifeOf('key', start - 50)).toBeUndefined()
@@ -81,7 +81,7 @@ describe('a session that is known to be live', () => {
   })
 
   it('the number of remembered answers is limited', async () => {
-    for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, 'token')
+    for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, { accessToken: 'token' })
     expect(liveness.lifeOf('key 0', -Infinity)).toBeUndefined()
     expect(liveness.lifeOf('key 1', -Infinity)).toBe('live')
     expect(liveness.lifeOf('key 10000', -Infinity)).toBe('live')
@@ -94,7 +94,9 @@ describe('asking', () => {
       await runtime.sleep(10)
       return 'ended'
     }
-    const lives = await race((index) => liveness.probe(`key ${index % 2}`, `token ${index % 2}`))
+    const lives = await race((index) =>
+      liveness.probe(`key ${index % 2}`, { accessToken: `token ${index % 2}` }),
+    )
     expect(lives).toEqual(Array.from({ length: 50 }, () => 'ended'))
     expect(asked).toEqual(['token 0', 'token 1'])
   })
@@ -103,9 +105,9 @@ describe('asking', () => {
     answer = () => {
       throw new RangeError('a bug')
     }
-    await expect(liveness.probe('key', 'token')).rejects.toThrow(RangeError)
+    await expect(liveness.probe('key', { accessToken: 'token' })).rejects.toThrow(RangeError)
     answer = () => 'live'
-    expect(await liveness.probe('key', 'token')).toBe('live')
+    expect(await liveness.probe('key', { accessToken: 'token' })).toBe('live')
   })
 })
 
@@ -119,7 +121,7 @@ describe('an unreadable answer', () => {
   })
 
   it('an unreadable answer is about one key, which counts as live for as long as after any answer, and others are asked about', async () => {
-    expect(await liveness.probe('key', 'token')).toBe('live')
+    expect(await liveness.probe('key', { accessToken: 'token' })).toBe('live')
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
     runtime.advance(89)
     expect(liveness.lifeOf('key', -Infinity)).toBe('live')
@@ -129,7 +131,7 @@ describe('an unreadable answer', () => {
 
   it('an unreadable answer counts for at least thirty seconds, however short answers are trusted', async () => {
     const short = create({ checkSeconds: 1 })
-    await short.probe('key', 'token')
+    await short.probe('key', { accessToken: 'token' })
     runtime.advance(29)
     expect(short.lifeOf('key', -Infinity)).toBe('live')
     runtime.advance(1)
@@ -140,26 +142,26 @@ describe('an unreadable answer', () => {
     'an unreadable answer does not change the earlier answer: %s',
     async (life) => {
       answer = () => life
-      await liveness.probe('key', 'token')
+      await liveness.probe('key', { accessToken: 'token' })
       answer = unclear
-      expect(await liveness.probe('key', 'token')).toBe(life)
+      expect(await liveness.probe('key', { accessToken: 'token' })).toBe(life)
     },
   )
 
   it('an unreadable answer ends a pause', async () => {
     answer = outage
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(30)
     answer = unclear
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
   it('an unreadable answer is reported once in thirty seconds', async () => {
-    await race((index) => liveness.probe(`key ${index}`, 'token'))
+    await race((index) => liveness.probe(`key ${index}`, { accessToken: 'token' }))
     expect(failures).toEqual([expect.objectContaining({ failure: 'protocol' })])
     runtime.advance(30)
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect(failures).toHaveLength(2)
   })
 })
@@ -173,16 +175,16 @@ describe('a provider that gives no clear answer', () => {
     'an outage of the provider does not change the last answer: %s',
     async (life) => {
       answer = () => life
-      await liveness.probe('key', 'token')
+      await liveness.probe('key', { accessToken: 'token' })
       runtime.advance(checkSeconds)
       answer = outage
-      expect(await liveness.probe('key', 'token')).toBe(life)
+      expect(await liveness.probe('key', { accessToken: 'token' })).toBe(life)
       expect(liveness.lifeOf('key', -Infinity)).toBe(life)
     },
   )
 
   it('an outage of the provider is followed by thirty seconds without questions', async () => {
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(29)
     expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
     runtime.advance(1)
@@ -190,45 +192,45 @@ describe('a provider that gives no clear answer', () => {
   })
 
   it('an outage of the provider is not followed by a longer pause when the clock is set back', async () => {
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(-3600)
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
   it('an outage of the provider is followed by one question, while all other sessions are served', async () => {
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(30)
     let whileAsking: SessionLife | undefined
     answer = () => {
       whileAsking = liveness.lifeOf('another key', -Infinity)
       return outage()
     }
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect(whileAsking).toBe('live')
     runtime.advance(29)
     expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
   })
 
   it('the first answer after an outage ends the pause', async () => {
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     runtime.advance(30)
     answer = () => 'live'
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
     answer = () => {
       expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
       return 'live'
     }
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect.assertions(2)
   })
 
   it('each pause is reported once, however many were being asked about', async () => {
-    await race((index) => liveness.probe(`key ${index}`, 'token'))
+    await race((index) => liveness.probe(`key ${index}`, { accessToken: 'token' }))
     expect(asked).toHaveLength(50)
     expect(failures).toEqual([expect.objectContaining({ failure: 'transient' })])
     runtime.advance(30)
-    await liveness.probe('key', 'token')
+    await liveness.probe('key', { accessToken: 'token' })
     expect(failures).toHaveLength(2)
   })
 })

@@ -1,7 +1,13 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { StoredProviderSession } from './grant.ts'
-import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
+import {
+  type Claims,
+  type ProbedSession,
+  ProviderError,
+  type SessionLife,
+  type SessionProvider,
+} from './session-provider.ts'
 
 /** After an unanswered probe, sessions are not probed for this long. */
 const pauseSeconds = 30
@@ -56,10 +62,10 @@ export class Liveness {
   }
 
   /** Once for all concurrent callers. Without a clear response the last known state stays, or else the session counts as live. */
-  probe(key: string, accessToken: string): Promise<SessionLife> {
+  probe(key: string, session: ProbedSession): Promise<SessionLife> {
     const running = this.#asking.get(key)
     if (running) return running
-    const started = this.#sendProbe(key, accessToken).finally(() => this.#asking.delete(key))
+    const started = this.#sendProbe(key, session).finally(() => this.#asking.delete(key))
     this.#asking.set(key, started)
     return started
   }
@@ -70,13 +76,13 @@ export class Liveness {
     return claims && { claims, at }
   }
 
-  async #sendProbe(key: string, accessToken: string): Promise<SessionLife> {
+  async #sendProbe(key: string, session: ProbedSession): Promise<SessionLife> {
     const { provider, runtime, reportFailure } = this.#ports
     const isTrial = this.#isFailing
     // Hold other probes back until this one is answered.
     if (isTrial) this.#pausedUntil = runtime.now() + pauseSeconds
     try {
-      const { life, claims } = (await provider.probe?.(accessToken)) ?? { life: 'live' }
+      const { life, claims } = (await provider.probe?.(session)) ?? { life: 'live' }
       this.#setAnswer(key, { life, claims, at: runtime.now() })
       return life
     } catch (error) {

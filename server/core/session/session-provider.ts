@@ -7,7 +7,7 @@ export interface ProviderSession {
   idToken?: string | undefined
   /** OpenID Connect only: the provider's id of the sign-in (`sid`), used in its logout notices. */
   sid?: string | undefined
-  /** OpenID Connect only: the userinfo response at sign-in. */
+  /** The userinfo response at sign-in; of the web app, what it said last about the user. */
   userinfo?: Claims | undefined
 }
 
@@ -140,7 +140,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** `token_refused`: this token is no longer accepted, and a refresh may help. `ended`: the session or its user is gone. */
+/** `token_refused`: this token is no longer accepted, or has a successor, and a refresh may help. `ended`: the session or its user is gone. */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
 /** The subject of a logout notice: a user, one of their sign-ins, or both. */
@@ -160,6 +160,9 @@ export interface AppSignIn {
   /** Identifies a proof that may be used once; undefined: it may be used again while it is valid. */
   singleUse?: string | undefined
 }
+
+/** The part of a session that {@link SessionProvider.probe} needs. Of a token that a caller presented, only that is known. */
+export type ProbedSession = Pick<ProviderSession, 'accessToken' | 'userinfo'>
 
 /** Result of {@link SessionProvider.probe}, with the user's current claims if the provider sends them. */
 export interface SessionProbe {
@@ -207,7 +210,7 @@ export interface SessionProvider {
   /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
   /** Rejects with `transient` when the whole provider gives no clear response, with `protocol` when it may be this token. */
-  probe?(accessToken: string): Promise<SessionProbe>
+  probe?(session: ProbedSession): Promise<SessionProbe>
   /** `probed` is the last {@link SessionProvider.probe} result, if any. Does not verify anything again. */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */

@@ -530,7 +530,7 @@ describe('what a reader remembers', () => {
       },
       provider: {
         ...ports.provider,
-        async probe(token) {
+        async probe({ accessToken: token }) {
           probed.push(token)
           return { life }
         },

@@ -183,7 +183,8 @@ export class CallerReader {
     // Only now: the provider must not be asked about made-up tokens.
     const hash = hashSecret(token)
     // A verified token states its own expiry, not whether its session has ended before.
-    const life = this.#liveness.lifeOf(hash, -Infinity) ?? (await this.#liveness.probe(hash, token))
+    const life =
+      this.#liveness.lifeOf(hash, -Infinity) ?? (await this.#liveness.probe(hash, { accessToken: token }))
     if (life !== 'live') return refusedToken
     const probed = this.#liveness.claimsOf(hash)?.claims
     const { sub, expiresAt } = identity

@@ -155,7 +155,7 @@ describe('discovery', () => {
     }
     await expect(provider.refresh(session)).rejects.toMatchObject({ failure: 'transient' })
     await expect(provider.signOut(session)).rejects.toMatchObject({ failure: 'protocol' })
-    await expect(provider.probe?.('access')).rejects.toMatchObject({ failure: 'protocol' })
+    await expect(provider.probe?.({ accessToken: 'access' })).rejects.toMatchObject({ failure: 'protocol' })
     expect(asked).toEqual([`${issuer}${metadataPath}`])
   })
 })

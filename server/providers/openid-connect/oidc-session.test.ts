@@ -215,18 +215,20 @@ describe('refresh', () => {
 describe('probe', () => {
   test('a probe is live until the session is ended at the provider, then token_refused', async () => {
     const { accessToken } = await signedIn()
-    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({
+    await expect(fixture.provider.probe?.({ accessToken })).resolves.toMatchObject({
       life: 'live',
       claims: { sub: oidcAccount.sub, email: oidcAccount.email },
     })
     await fixture.server.endSessions()
-    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
+    await expect(fixture.provider.probe?.({ accessToken })).resolves.toMatchObject({ life: 'token_refused' })
   })
 
   test('a probe reads 401 as token_refused, with any challenge', async () => {
     const headers = { 'www-authenticate': 'Bearer error="invalid_request"' }
     fixture.intercept('/me', () => new Response('', { status: 401, headers }))
-    await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life: 'token_refused' })
+    await expect(fixture.provider.probe?.({ accessToken: 'token' })).resolves.toMatchObject({
+      life: 'token_refused',
+    })
   })
 
   test.each<[number, ProviderFailure]>([
@@ -237,20 +239,24 @@ describe('probe', () => {
     [503, 'transient'],
   ])('a probe has no clear answer in %i: %s', async (status, failure) => {
     fixture.intercept('/me', () => new Response('', { status }))
-    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure })
+    await expect(fixture.provider.probe?.({ accessToken: 'token' })).rejects.toMatchObject({ failure })
   })
 
   test.each([404, 429, 500])(
     'a probe has no clear answer from a provider whose metadata answers %i',
     async (status) => {
       fixture.intercept('/.well-known/openid-configuration', () => new Response('', { status }))
-      await expect(fixture.providerWith({}).probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+      await expect(fixture.providerWith({}).probe?.({ accessToken: 'token' })).rejects.toMatchObject({
+        failure: 'transient',
+      })
     },
   )
 
   test('a probe has no clear answer from a provider that is down', async () => {
     fixture.intercept('/me', down)
-    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+    await expect(fixture.provider.probe?.({ accessToken: 'token' })).rejects.toMatchObject({
+      failure: 'transient',
+    })
   })
 
   test('a probe is live at a provider without userinfo, and sends no request', async () => {
@@ -258,7 +264,7 @@ describe('probe', () => {
     fixture.intercept('/.well-known/openid-configuration', replacing({ userinfo_endpoint: undefined }))
     await provider.capabilities()
     const asked = fixture.server.requests.length
-    await expect(provider.probe?.('token')).resolves.toMatchObject({ life: 'live' })
+    await expect(provider.probe?.({ accessToken: 'token' })).resolves.toMatchObject({ life: 'live' })
     expect(fixture.server.requests.length).toBe(asked)
   })
 })
@@ -308,10 +314,10 @@ describe('the person of', () => {
     const { provider, signIn } = await startedWith(() => groups)
     const { accessToken } = (await signIn()).session
     const of = token({ iss: 'x', azp: 'app', groups: ['staff'], roles: ['owner'] })
-    const then = (await provider.probe?.(accessToken))?.claims
+    const then = (await provider.probe?.({ accessToken }))?.claims
     expect(provider.profileOf(of, then).claims).toMatchObject({ azp: 'app', groups: ['staff'] })
     groups = []
-    const now = (await provider.probe?.(accessToken))?.claims
+    const now = (await provider.probe?.({ accessToken }))?.claims
     const { claims, formerClaims } = provider.profileOf(of, now)
     expect(claims).toMatchObject({ azp: 'app', sub: oidcAccount.sub })
     expect(claims).not.toHaveProperty('groups')

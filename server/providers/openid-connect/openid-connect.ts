@@ -47,7 +47,7 @@ export function createOidcProvider(
     },
 
     refresh: (session) => refreshOidcSession(session, connect, runtime),
-    probe: (accessToken) => probeOidcSession(accessToken, connect),
+    probe: ({ accessToken }) => probeOidcSession(accessToken, connect),
     profileOf: (of, probed) => profileOfOidc(of, probed, issuer),
     // A refresh response need not contain a new ID token.
     profileNeedsProbe: true,

@@ -245,7 +245,7 @@ it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
   ['a server error', 'transient', () => new Response('<html>', { status: 502 })],
   ['a page with 200', 'transient', () => new Response('<html>')],
 ])('a probe that meets %s says nothing: %s', async (_what, failure, response) => {
-  await expect(answering(response).probe('token')).rejects.toMatchObject(failing(failure))
+  await expect(answering(response).probe({ accessToken: 'token' })).rejects.toMatchObject(failing(failure))
 })
 
 describe('sign-out', () => {
@@ -305,7 +305,7 @@ describe('a ping', () => {
     })
     await tested.ping()
     expect(asked).toEqual(['/auth/v1/settings'])
-    await expect(tested.probe('token')).rejects.toMatchObject(failing('transient'))
+    await expect(tested.probe({ accessToken: 'token' })).rejects.toMatchObject(failing('transient'))
     for (const _ of [1, 2]) await expect(tested.ping()).rejects.toMatchObject(failing('transient'))
     expect(asked.filter((path) => path.endsWith('/token'))).toHaveLength(1)
     isDown = false

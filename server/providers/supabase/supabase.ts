@@ -78,7 +78,7 @@ export function createGotrueProvider(
       return identity
     },
 
-    async probe(accessToken) {
+    async probe({ accessToken }) {
       const answer = await send({ method: 'GET', path: '/user', bearer: accessToken })
       const life = readLife(answer, runtime.now())
       const claims = readUserClaims(answer)

@@ -31,7 +31,7 @@ export interface RotationRule {
 export interface RotatingProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Returns `live` until the session is gone. */
-  probe(accessToken: string): Promise<SessionProbe>
+  probe(session: Pick<ProviderSession, 'accessToken'>): Promise<SessionProbe>
   signOut(session: ProviderSession): Promise<void>
   /** Returns the session as signed in: its refresh token is the active one. */
   signedIn(): ProviderSession
@@ -99,7 +99,7 @@ export function createRotatingProvider(
       await fault?.after?.()
       return answer
     },
-    async probe(accessToken) {
+    async probe({ accessToken }) {
       probed.push(accessToken)
       const answer = probeAnswers.shift()
       return { life: answer ? await answer() : gone ? 'ended' : 'live' }
