@@ -21,6 +21,7 @@ import {
   withConnectPage,
 } from '../http/connect.ts'
 import { describeScope } from '../http/describe-scope.ts'
+import { createAppSignInEndpoint } from '../http/login/app-sign-in.ts'
 import { createAuthorizeEndpoint } from '../http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../http/login/callback.ts'
 import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
@@ -135,6 +136,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createCallbackEndpoint(login),
     createDevicePageEndpoint(login),
     createAccountEndpoint(login),
+    ...(config.signInUrl === undefined ? [] : [createAppSignInEndpoint(login)]),
     ...createConnectionsApi({ allowedOrigins: gate.allowedOrigins, callers: gate.callers, login }),
     ...clientEndpoints(parts, login.codes, grantAccess),
     ...(readLogout
@@ -207,6 +209,7 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       runtime,
     },
     cookies: parts.cookies,
+    signInUrl: config.signInUrl,
   }
 }
 

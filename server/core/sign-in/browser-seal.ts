@@ -16,6 +16,12 @@ export interface BrowserSealPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
+/** Result of reading a value without its browser. Times are epoch seconds. */
+export type BrowserSealReading<Value> =
+  | { kind: 'open'; value: Value; bindingHash: string; expiresAt: number }
+  | { kind: 'invalid' }
+  | { kind: 'expired' }
+
 /** Result of opening a value, with the `binding` that opened it. Another browser does not learn whether it has expired. */
 export type BrowserSealOpening<Value> =
   | { kind: 'open'; value: Value; binding: string }
@@ -23,6 +29,12 @@ export type BrowserSealOpening<Value> =
   | { kind: 'expired' }
   /** `value` is for the record only. */
   | { kind: 'foreign_browser'; value: Value }
+
+interface SealedContent<Value> {
+  value: Value
+  bindingHash: string
+  expiresAt: number
+}
 
 /** How long an open page stays usable. Nothing is stored for it, so this may be generous. */
 const pageSeconds = 3600
@@ -53,16 +65,24 @@ export class BrowserSeal<Value> {
     binding: BrowserBinding | undefined,
     { sealer, runtime }: BrowserSealPorts,
   ): BrowserSealOpening<Value> {
-    const opened = sealer.open(sealed ?? '', this.#use)
-    if (opened === undefined) return { kind: 'invalid' }
-    const { value, bindingHash, expiresAt } = JSON.parse(opened) as {
-      value: Value
-      bindingHash: string
-      expiresAt: number
-    }
+    const content = this.#contentOf(sealed, sealer)
+    if (!content) return { kind: 'invalid' }
+    const { value, bindingHash, expiresAt } = content
     if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
       return { kind: 'foreign_browser', value }
     }
     return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
+  }
+
+  /** Opens a value that the browser gave to someone else, who sends it here. Does not check the browser. */
+  read(sealed: string, { sealer, runtime }: BrowserSealPorts): BrowserSealReading<Value> {
+    const content = this.#contentOf(sealed, sealer)
+    if (!content) return { kind: 'invalid' }
+    return content.expiresAt > runtime.now() ? { kind: 'open', ...content } : { kind: 'expired' }
+  }
+
+  #contentOf(sealed: string | null | undefined, sealer: Sealer): SealedContent<Value> | undefined {
+    const opened = sealer.open(sealed ?? '', this.#use)
+    return opened === undefined ? undefined : (JSON.parse(opened) as SealedContent<Value>)
   }
 }

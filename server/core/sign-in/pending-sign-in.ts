@@ -54,14 +54,19 @@ export interface SignInPorts extends SignInLimitPorts {
   background: Pick<BackgroundWork, 'add'>
 }
 
-/** Begins to wait, for `seconds` and for the browser of `binding` only. The seal covers the kind, the row and the browser. */
+/** Draws the id of a sign-in that waits: 128 random bits. */
+export function createPendingId({ randomBytes }: Pick<Runtime, 'randomBytes'>): string {
+  return encodeBase64url(randomBytes(16))
+}
+
+/** Begins to wait, for `seconds` and for the browser of `row` only. The seal covers the kind, the row and the browser. */
 export function sealPending(
   kind: string,
   payload: unknown,
-  { binding, seconds }: { binding: BrowserBinding; seconds: number },
+  row: Pick<PendingSignIn, 'id' | 'bindingHash'>,
+  seconds: number,
   { sealer, runtime }: Pick<SignInPorts, 'sealer' | 'runtime'>,
 ): PendingSignIn {
-  const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(binding) }
   const sealed = sealer.seal(JSON.stringify(payload), contextOf(kind, row))
   return { ...row, sealed, expiresAt: runtime.now() + seconds }
 }
@@ -73,7 +78,8 @@ export async function storePending(
   ports: SignInPorts,
 ): Promise<string> {
   const { runtime, sealer, store, provider } = ports
-  const row = sealPending(kind, pending.payload, pending, ports)
+  const of = { id: createPendingId(runtime), bindingHash: hashSecret(pending.binding) }
+  const row = sealPending(kind, pending.payload, of, pending.seconds, ports)
   const sessionRow = { grantId: row.id, version: 1, issuedAt: runtime.now() }
   const session = sealProviderSession({ ...pending.session, issuer: provider.issuer }, sessionRow, sealer)
   await store.addSecondFactor({ ...row, session })

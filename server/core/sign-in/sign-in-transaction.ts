@@ -8,10 +8,22 @@ import type { PendingDevice } from '../authorization/device-authorization-store.
 export type ClientPurpose = {
   /** The boxes of the login page, as they were left; undefined until it is shown, and without optional scopes. */
   boxes?: readonly ScopeBox[] | undefined
+  /** The workspace that was chosen in the web app. */
+  workspaceId?: string | undefined
 } & (
   | { kind: 'authorization'; request: AuthorizationRequest }
   | { kind: 'device'; device: PendingDevice; userCode: string }
 )
+
+/** Returns the client that a sign-in is for. */
+export function clientIdOf(purpose: ClientPurpose): string {
+  return purpose.kind === 'authorization' ? purpose.request.clientId : purpose.device.clientId
+}
+
+/** Returns the scope that a client asked for. */
+export function askedScope(purpose: ClientPurpose): string {
+  return purpose.kind === 'authorization' ? purpose.request.scope : purpose.device.scope
+}
 
 /** To let a client in, or to manage connections. `language` is a BCP 47 tag. */
 export type SignInPurpose = { language: string } & (ClientPurpose | { kind: 'account' })

@@ -2,7 +2,13 @@ import { type CountedAttempt, countWithin, everyoneLimits, giveBack } from '../l
 import { providerCalls } from '../limits/limit-table.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret } from '../seal.ts'
-import { openPending, sealPending, type SignInPorts } from './pending-sign-in.ts'
+import {
+  createPendingId,
+  openPending,
+  type PendingSocialSignIn,
+  sealPending,
+  type SignInPorts,
+} from './pending-sign-in.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import {
   type Captcha,
@@ -134,12 +140,22 @@ async function leave(
 /** Keeps what {@link finishSocialSignIn} needs when the browser returns within `seconds`. */
 export async function keepSocialSignIn(
   payload: SocialPayload,
-  { binding }: SignInVisitor,
+  { binding }: Pick<SignInVisitor, 'binding'>,
+  ports: SignInPorts,
+  seconds?: number,
+): Promise<void> {
+  const of = { id: createPendingId(ports.runtime), bindingHash: hashSecret(binding) }
+  await storeSocialSignIn(payload, of, ports, seconds)
+}
+
+/** As {@link keepSocialSignIn}, under an id that the return has as `state`. */
+export async function storeSocialSignIn(
+  payload: SocialPayload,
+  of: { id: string; bindingHash: string },
   ports: SignInPorts,
   seconds: number = socialTtlSeconds,
 ): Promise<void> {
-  const pending = sealPending(pendingKind, payload, { binding, seconds }, ports)
-  await ports.store.addSocialSignIn(pending, maxSocialSignIns)
+  await ports.store.addSocialSignIn(sealPending(pendingKind, payload, of, seconds, ports), maxSocialSignIns)
 }
 
 /** Result of a return from the social provider; `purpose` is the sign-in's, if known. */
@@ -167,9 +183,9 @@ export async function finishSocialSignIn(
   visitor: SignInVisitor | undefined,
   ports: SignInPorts,
 ): Promise<SocialReturn> {
-  const { store, provider, runtime, callbackUrl } = ports
+  const { store, provider, callbackUrl } = ports
+  const candidates = await findPending(parameters, visitor, ports)
   if (visitor === undefined) return { kind: 'expired' }
-  const candidates = await store.listSocialSignIns(hashSecret(visitor.binding), runtime.now())
   for (const [index, pending] of candidates.entries()) {
     const payload = openPending(pendingKind, pending, ports) as SocialPayload | undefined
     if (payload === undefined) continue
@@ -198,6 +214,23 @@ export async function finishSocialSignIn(
     }
   }
   return { kind: 'expired' }
+}
+
+/**
+ * Finds the sign-ins that a return can belong to. One that began in another browser ends: a code that someone was led to must not wait
+ * for whoever began (consent phishing, session fixation).
+ */
+async function findPending(
+  parameters: URLSearchParams,
+  visitor: SignInVisitor | undefined,
+  { store, provider, runtime }: SignInPorts,
+): Promise<readonly PendingSocialSignIn[]> {
+  const pending = visitor ? await store.listSocialSignIns(hashSecret(visitor.binding), runtime.now()) : []
+  const state = provider.appSignIn && parameters.get('state')
+  if (typeof state !== 'string') return pending
+  const own = pending.filter(({ id }) => id === state)
+  if (own.length === 0) await store.removeSocialSignIn(state)
+  return own
 }
 
 /** Does not limit the first return of each sign-in: otherwise the trip to the social provider would have been in vain. */

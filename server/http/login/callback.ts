@@ -1,3 +1,4 @@
+import { deniedPurpose } from '../../core/sign-in/app-sign-in.ts'
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import type { ProviderFailure, SessionProvider } from '../../core/session/session-provider.ts'
 import { finishSocialSignIn } from '../../core/sign-in/sign-in.ts'
@@ -9,7 +10,7 @@ import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler } from './login-error.ts'
 import { findSignIn, type LoginPorts, type LoginVisit, visitorOf } from './login-subject.ts'
-import { continueLogin } from './complete.ts'
+import { continueLogin, refuseLogin } from './complete.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
 /**
@@ -41,6 +42,12 @@ async function finishSocial(visit: LoginVisit): Promise<Response> {
   const binding = ports.cookies.csrf.read(request)
   const visitor = binding === undefined ? undefined : visitorOf(binding, visit)
   const parameters = new URL(request.url).searchParams
+  const denied = deniedPurpose(parameters, binding, ports.signIn)
+  if (denied && visitor) {
+    const found = await findSignIn(denied, visitor, visit)
+    if (!found) throw new LoginError('client_unknown')
+    return refuseLogin(found)
+  }
   const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
   if (returned.kind === 'expired' || visitor === undefined)
     throw new LoginError(await expiredError(ports.signIn.provider))

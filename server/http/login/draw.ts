@@ -1,6 +1,7 @@
 import { workspacePage, type WorkspaceView } from '../pages/workspace-page.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
+import { sealAppRequest } from '../../core/sign-in/app-sign-in.ts'
 import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
 import {
@@ -22,7 +23,7 @@ import { messagePage, type MessageView } from '../pages/finished-page.ts'
 import { contentSecurityPolicy, type PageView, type PolicyOpening } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
-import { page, retryHeaders } from '../response.ts'
+import { page, redirect, retryHeaders } from '../response.ts'
 import { clientView, isLoopbackUri, returnAddress } from './client-view.ts'
 import { LoginError } from './login-error.ts'
 import { boxViews, fixedScope, grantedScope, offerBoxes } from './scope-form.ts'
@@ -49,6 +50,7 @@ export async function renderLogin(
   visit: SignInVisit,
   { email, failure: given }: { email?: string | undefined; failure?: SignInFailure } = {},
 ): Promise<Response> {
+  if (visit.ports.signInUrl !== undefined) return leaveForApp(visit.ports.signInUrl, visit, given)
   const { context, ports, request, language } = visit
   const { provider } = ports.signIn
   const { signUpUrl } = ports.app
@@ -80,6 +82,29 @@ export async function renderLogin(
       email: email?.slice(0, maxShownEmailLength),
     })
   return renderSignIn(shown, state, draw, captcha && captchaPolicy(captcha))
+}
+
+/** Sends the browser to the web app's own page, or says why the last sign-in there failed and offers another. */
+async function leaveForApp(
+  signInUrl: string,
+  visit: SignInVisit,
+  failure: SignInFailure | undefined,
+): Promise<Response> {
+  const shown = await offerBoxes(visit)
+  const { cookies, signIn } = visit.ports
+  const { binding } = visit.subject.visitor
+  const url = new URL(signInUrl)
+  url.searchParams.set('request', sealAppRequest(purposeOf(shown), binding, signIn))
+  if (!failure) {
+    await recordPageOpen(visit.subject, visit.ports)
+    return redirect(url.href, { 'set-cookie': cookies.csrf.write(binding) })
+  }
+  const state = {
+    waiting: failure.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
+    failure,
+  }
+  const ways = { password: false, sso: false, social: [], scopes: [], continueUrl: url.href }
+  return renderSignIn(shown, state, (view) => loginPage({ ...view, ...ways }))
 }
 
 function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {
@@ -183,8 +208,8 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-/** `hasBoxes`: scopes with a box are shown elsewhere on the page. */
-function subjectView(
+/** Describes a sign-in for its pages. `hasBoxes`: scopes with a box are shown elsewhere on the page. */
+export function subjectView(
   { subject, language, ports: { codes, signIn, urls } }: SignInVisit,
   hasBoxes: boolean,
 ): SubjectView {

@@ -9,7 +9,7 @@ import type { Client, ClientFinder } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
-import type { ClientPurpose, SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
+import { clientIdOf, type ClientPurpose, type SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { GrantChangePorts } from '../../core/session/grant-change.ts'
 import type { Languages } from '../../texts/languages.ts'
@@ -32,6 +32,8 @@ export interface LoginPorts {
   /** What a user needs to change a connection; undefined workspaces: the app has none. */
   changes: GrantChangePorts
   cookies: LoginCookies
+  /** The page of the web app where users sign in and allow access; undefined: that is done on our own page. */
+  signInUrl: string | undefined
 }
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
@@ -91,17 +93,11 @@ export async function findSignIn(
   const { clients, languages } = visit.ports
   visit.language = languages.find(purpose.language) ?? visit.language
   if (purpose.kind === 'account') return toSignIn({ ...purpose, visitor }, visit)
-  const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
-  const client = await clients.findClient(clientId, 'sign_in', sourceOf(visitor))
+  const client = await clients.findClient(clientIdOf(purpose), 'sign_in', sourceOf(visitor))
   const returns =
     purpose.kind !== 'authorization' ||
     matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
   return client && returns ? toSignIn({ ...purpose, client, visitor }, visit) : undefined
-}
-
-/** Returns the scope that a client asked for. */
-export function askedScope(subject: ClientSubject): string {
-  return subject.kind === 'authorization' ? subject.request.scope : subject.device.scope
 }
 
 /** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */
@@ -116,9 +112,8 @@ export function recordAttempt(
   { attempt }: Pick<LoginVisit['context'], 'attempt'>,
 ): void {
   if (purpose.kind === 'account') return attempt?.(undefined)
-  const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
   const of = purpose.kind === 'authorization' ? purpose.request.codeChallenge : purpose.device.deviceHash
-  attempt?.({ clientId, signIn: signInKey(of) })
+  attempt?.({ clientId: clientIdOf(purpose), signIn: signInKey(of) })
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */

@@ -4,7 +4,8 @@ import type { Language } from '../../texts/language.ts'
 import { describeScope } from '../describe-scope.ts'
 import type { ScopeBoxView } from '../pages/sign-in-choices.ts'
 import { LoginError } from './login-error.ts'
-import { askedScope, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
+import { askedScope } from '../../core/sign-in/sign-in-transaction.ts'
+import type { ClientSubject, LoginVisit, SignInVisit } from './login-subject.ts'
 
 /** Returns what the user left of the requested scope. */
 export function grantedScope(subject: ClientSubject): string {

@@ -29,6 +29,8 @@ export interface LoginView extends SignInView {
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha | undefined
   social: readonly { id: string; label: string }[]
+  /** Where the web app signs users in itself, instead of the ways above. */
+  continueUrl?: string
   scopes: readonly ScopeBoxView[]
   /** The previous input, or the request's login_hint. */
   email?: string | undefined
@@ -84,6 +86,10 @@ function methods(view: LoginView, words: SubjectWords, withEmail: readonly SignI
     withEmail.length > 0 && emailForm(view, words, withEmail, !isSocialFirst),
     view.social.length > 0 && socialForm(view, words, isSocialFirst, hasBoxes && withEmail.length > 0),
   ].filter((form) => form !== false)
+  if (view.continueUrl !== undefined) {
+    const label = fillText(words.continueWith, { method: view.appName })
+    return html`<a class="button primary deliberate" href="${view.continueUrl}">${label}</a>`
+  }
   if (forms.length === 0) {
     return alertBox(fillText(texts.noMethod, { app: view.appName }))
   }

@@ -12,6 +12,7 @@ import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
 import { type ProviderSession, type SessionProvider } from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
+import { createAppSignInEndpoint } from '../../../server/http/login/app-sign-in.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
 import { createAccountEndpoint } from '../../../server/http/account/account.ts'
 import { createDevicePageEndpoint } from '../../../server/http/login/device-page.ts'
@@ -60,6 +61,8 @@ export interface LoginFixtureOptions {
   workspaces?: ListWorkspaces
   scopes?: Readonly<Record<string, string>>
   signUpUrl?: string
+  /** The page of the web app where users sign in. */
+  signInUrl?: string
   sessionTtlSeconds?: number
 }
 
@@ -122,6 +125,7 @@ export async function createLoginFixture(
       runtime,
     },
     cookies: createLoginCookies(baseUrl),
+    signInUrl: options.signInUrl,
   }
   const lines: string[] = []
   const fetch = createHttpApp(
@@ -130,6 +134,7 @@ export async function createLoginFixture(
       createCallbackEndpoint(ports),
       createDevicePageEndpoint(ports),
       createAccountEndpoint(ports),
+      createAppSignInEndpoint(ports),
     ],
     {
       baseUrl,
