@@ -45,6 +45,9 @@ export const accountGuesses: Budget = { max: 10, windowSeconds: 900 }
 /** Half, so that one site alone cannot use up the guesses on an account. */
 export const accountGuessesAtSite: Budget = { max: 5, windowSeconds: 900 }
 
+/** Limits the sign-ins with one proof of the web app, each of which can cost several calls to the provider. A proof cannot be guessed. */
+export const signInsWithProof: Budget = { max: 10, windowSeconds: 60 }
+
 /** Limits mails with a code or a link. Each costs the project a part of its quota, and its reader attention. */
 export const emailSends = {
   kind: 'sign-in mail',

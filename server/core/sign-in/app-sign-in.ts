@@ -1,5 +1,5 @@
-import type { AttemptStore } from '../limits/attempt-limit.ts'
-import { hashSecret } from '../seal.ts'
+import { type AttemptStore, limitKey } from '../limits/attempt-limit.ts'
+import { signInsWithProof } from '../limits/limit-table.ts'
 import { userOf, type Workspace } from '../session/grant.ts'
 import { type Identity, ProviderError } from '../session/session-provider.ts'
 import type { ListWorkspaces } from '../workspaces/workspace-list.ts'
@@ -7,7 +7,7 @@ import { type BrowserBinding, BrowserSeal, type BrowserSealReading } from './bro
 import { createPendingId, type SignInPorts } from './pending-sign-in.ts'
 import { chosenScope } from './scope-choice.ts'
 import { storeSocialSignIn } from './sign-in.ts'
-import { attemptAt, countSignInAttempt, giveBackUnjudged, type SignInVisitor } from './sign-in-limit.ts'
+import { countOrRefuse } from './sign-in-limit.ts'
 import { askedScope, clientIdOf, type ClientPurpose, type SignInPurpose } from './sign-in-transaction.ts'
 
 const requestSeconds = 600
@@ -96,33 +96,22 @@ export interface AppAnswer {
 export async function allowInApp(
   { value: { id, purpose }, bindingHash }: OpenAppRequest,
   { proof, scope, workspaceId }: AppAnswer,
-  visitor: Omit<SignInVisitor, 'binding'>,
   ports: SignInPorts & { workspaces: ListWorkspaces | undefined },
 ): Promise<string> {
   const { provider, callbackUrl } = ports
   if (!provider.appSignIn)
     throw new ProviderError('disabled', 'The provider takes no sign-in of the web app.')
   const chosen = purpose.kind === 'account' ? purpose : withScope(purpose, scope)
-  const counted = await countSignInAttempt(
-    attemptAt(undefined, { ...visitor, binding: '' }, provider.issuer),
-    ports,
-  )
-  try {
-    const { url, secret, ...user } = await provider.appSignIn({ proof, callbackUrl, state: id })
-    const workspace = await checkWorkspace(chosen, workspaceId, user, ports)
-    const { singleUse } = user
-    if (
-      singleUse !== undefined &&
-      !(await useOnce(`app proof ${hashSecret(singleUse)}`, proofSeconds, ports))
-    )
-      throw new ProviderError('invalid_token', 'The proof was used before.')
-    const payload = { purpose: { ...chosen, workspaceId: workspace }, secret, counted }
-    await storeSocialSignIn(payload, { id, bindingHash }, ports)
-    return url
-  } catch (error) {
-    await giveBackUnjudged(error, counted, ports)
-    throw error
-  }
+  const limit = { key: limitKey('app proof', proof), ...signInsWithProof }
+  await countOrRefuse([limit], 'sign-ins with one proof', ports)
+  const { url, secret, ...user } = await provider.appSignIn({ proof, callbackUrl, state: id })
+  const workspace = await checkWorkspace(chosen, workspaceId, user, ports)
+  const { singleUse } = user
+  if (singleUse !== undefined && !(await useOnce(limitKey('app proof used', singleUse), proofSeconds, ports)))
+    throw new ProviderError('invalid_token', 'The proof was used before.')
+  const payload = { purpose: { ...chosen, workspaceId: workspace }, secret, counted: [] }
+  await storeSocialSignIn(payload, { id, bindingHash }, ports)
+  return url
 }
 
 /** Ticks the boxes of the scopes to grant; undefined: all of them. */

@@ -98,15 +98,15 @@ async function openRequest(
 function allowed(
   opened: OpenAppRequest,
   { scope, workspace: workspaceId }: Pick<z.output<typeof answerSchema>, 'scope' | 'workspace'>,
-  { subject, request, ports }: SignInVisit,
+  { request, ports }: SignInVisit,
 ): Promise<string> {
   const [, proof = ''] = /^bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (proof === '') throw new ProviderError('invalid_token', 'There is no bearer token.')
   const { workspaces } = ports.changes
-  return allowInApp(opened, { proof, scope, workspaceId }, subject.visitor, { ...ports.signIn, workspaces })
+  return allowInApp(opened, { proof, scope, workspaceId }, { ...ports.signIn, workspaces })
 }
 
-/** The status of the failures that are not `transient`, where it is not 403. */
+/** Failures after which the same answer can be sent again. */
 const passing: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
 /** Says why an answer was not taken, in the language of the sign-in. */
