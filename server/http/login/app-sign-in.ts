@@ -110,7 +110,7 @@ function allowed(
 const passing: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
 /** Says why an answer was not taken, in the language of the sign-in. */
-function refusal(error: unknown, { subject, context, language, ports }: SignInVisit): Reply {
+function refusal(error: unknown, { subject, context, language }: SignInVisit): Reply {
   const { texts } = language
   if (error instanceof AppAnswerRefused) {
     const { reason, workspaces } = error

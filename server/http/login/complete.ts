@@ -64,7 +64,8 @@ async function complete(visit: SignInVisit, completed: CompletedSignIn): Promise
     context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
     return renderLogin(visit, { failure: { reason: 'not_allowed' } })
   }
-  const choice = completed.choice ?? (await chooseWorkspace(completed, subject, visit))
+  const choice =
+    completed.choice ?? (await chooseWorkspace(completed, subject, visit, { posted: subject.workspaceId }))
   if (choice instanceof Response) return choice
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
     allow(subject, signIn, { ...access, ...choice }, visit),

@@ -201,7 +201,7 @@ async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInV
   if (completed && subject.kind !== 'account') {
     const choice = await chooseWorkspace(completed, subject, visit, {
       id,
-      posted: fields.get('workspace') ?? undefined,
+      posted: fields.get('workspace') ?? subject.workspaceId,
     })
     if (choice instanceof Response) return choice
     // Only one of several posts completes the sign-in.

@@ -21,7 +21,7 @@ export async function chooseWorkspace(
   completed: CompletedSignIn,
   subject: ClientSubject,
   visit: SignInVisit,
-  { id: waitingId, posted = subject.workspaceId }: { id?: string; posted?: string | undefined } = {},
+  { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
   const { store, changes, codes, signIn } = visit.ports
   if (!changes.workspaces) return { workspace: undefined }
