@@ -19,7 +19,7 @@ const person = (sub: string) => ({
   user: { id: `https://provider#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
 })
 
-async function* noLines(): AsyncGenerator<string[]> {}
+async function* noLines(): AsyncGenerator<string> {}
 
 /** Opens the ports of an operation that are used with grants. */
 function portsOf(given: Partial<OperatorPorts> = {}): OperatorPorts {

@@ -28,8 +28,8 @@ export interface OperatorPorts {
   ring: KeyRing
   /** Undefined: the ring cannot be changed, and rotating uses its first key. */
   keyFile: KeyFile | undefined
-  /** Reads audit lines in batches: those of stdin, or of files that were written to since then, in epoch seconds. */
-  auditLines: (from: 'stdin' | number) => AsyncIterable<readonly string[]>
+  /** Reads the lines of the audit file, or with `-` those of stdin. */
+  auditLines: (from: '-' | undefined) => AsyncIterable<string>
   /** Records a change in the audit log. Commands have none. */
   report: (event: string, fields: Record<string, unknown>) => void
   /** Tells about progress. */

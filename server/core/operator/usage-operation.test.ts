@@ -28,21 +28,21 @@ interface Reading {
   from: unknown[]
 }
 
-async function read(batches: readonly (readonly string[])[], input: object = {}): Promise<Reading> {
+async function read(lines: readonly string[], input: object = {}): Promise<Reading> {
   const reading: Reading = { entries: [], notes: [], from: [] }
   const ports = {
     runtime: { now: () => now },
     note: (text: string) => void reading.notes.push(text),
     async *auditLines(from: unknown) {
       reading.from.push(from)
-      yield* batches
+      yield* lines
     },
   } as unknown as OperatorPorts
   reading.entries = (await readUsageOperation.handle(input, ports)) as typeof reading.entries
   return reading
 }
 
-const entriesOf = async (lines: readonly string[], input?: object) => (await read([lines], input)).entries
+const entriesOf = async (lines: readonly string[], input?: object) => (await read(lines, input)).entries
 
 const entry = {
   tool: 'add_note',
@@ -161,22 +161,17 @@ describe('usage', () => {
     ['5m', 300],
     ['12h', 43_200],
     ['7d', 604_800],
-  ])(
-    'usage since %s reads what is not older, and tells the reader of files since when',
-    async (since, seconds) => {
-      const at = (age: number): string => line({ time: new Date((now - age) * 1000).toISOString() })
-      const { entries, from } = await read([[at(seconds + 1), at(seconds), at(0)]], { since })
-      expect(entries).toMatchObject([{ calls: 2 }])
-      expect(from).toEqual([now - seconds])
-    },
-  )
+  ])('usage since %s reads what is not older', async (since, seconds) => {
+    const at = (age: number): string => line({ time: new Date((now - age) * 1000).toISOString() })
+    expect(await entriesOf([at(seconds + 1), at(seconds), at(0)], { since })).toMatchObject([{ calls: 2 }])
+  })
 
   it('usage without since reads everything, and with - reads stdin', async () => {
     const old = line({ time: '2001-01-01T00:00:00.000Z' })
-    const { entries, from } = await read([[old]])
-    expect([entries.length, from]).toEqual([1, [0]])
-    const piped = await read([[old]], { from: '-', since: '7d' })
-    expect([piped.entries, piped.from]).toEqual([[], ['stdin']])
+    const { entries, from } = await read([old])
+    expect([entries.length, from]).toEqual([1, [undefined]])
+    const piped = await read([old], { from: '-', since: '7d' })
+    expect([piped.entries, piped.from]).toEqual([[], ['-']])
   })
 
   it('usage skips broken, foreign and half-written lines, and says how many', async () => {
@@ -198,7 +193,7 @@ describe('usage', () => {
       line({ duration_ms: '10' }),
       line({ sub: 7 }),
     ]
-    const { entries, notes } = await read([faulty, ['', '  ', whole]])
+    const { entries, notes } = await read([...faulty, '', '  ', whole])
     expect(entries).toEqual([entry])
     expect(notes).toEqual([`Skipped lines that are broken, or not of the audit trail: ${faulty.length}.`])
   })
@@ -207,7 +202,7 @@ describe('usage', () => {
     const others = ['signed_in', 'resource_read', 'prompt_got', 'grant_changed'].map((event) =>
       line({ event }),
     )
-    expect(await read([others])).toMatchObject({ entries: [], notes: [] })
+    expect(await read(others)).toMatchObject({ entries: [], notes: [] })
   })
 
   it('usage counts the records that calls make', async () => {
@@ -238,31 +233,32 @@ describe('usage', () => {
 
   it.each<[what: string, other: (index: number) => Record<string, unknown>]>([
     ['users', (index) => ({ sub: `user ${index}` })],
-    ['durations', (index) => ({ duration_ms: index })],
     ['clients', (index) => ({ client_id: `client ${index}` })],
+    ['workspaces', (index) => ({ workspace: `workspace ${index}` })],
     ['tools', (index) => ({ tool: `tool ${index}`, unlisted: true })],
     ['refused tools', (index) => ({ tool: `tool ${index}`, outcome: 'refused_rule', sub: undefined })],
   ])(
     'usage refuses more different %s than fit in memory, and says how to choose less',
     async (_what, other) => {
-      async function* batches(): AsyncGenerator<string[]> {
-        for (let index = 1; index <= 100; index += 1) yield [line(other(index)), line(other(index))]
+      async function* lines(): AsyncGenerator<string> {
+        for (let index = 1; index <= 100; index += 1) yield* [line(other(index)), line(other(index))]
       }
-      await expect(readTallies(batches(), () => true, 99)).rejects.toMatchObject({
+      await expect(readTallies(lines(), () => true, 99)).rejects.toMatchObject({
         status: 409,
         message: expect.stringMatching(/Choose fewer calls, by since, tool, user or client\.$/),
       })
-      expect(await readTallies(batches(), () => true, 1200)).toMatchObject({ skipped: 0 })
-      expect(await readTallies(batches(), () => false, 0)).toEqual({ tallies: [], skipped: 0 })
+      expect(await readTallies(lines(), () => true, 100)).toMatchObject({ skipped: 0 })
+      expect(await readTallies(lines(), () => false, 0)).toEqual({ tallies: [], skipped: 0 })
     },
   )
 
-  it('usage counts any number of the same calls', async () => {
-    async function* batches(): AsyncGenerator<string[]> {
-      for (let index = 0; index < 100; index += 1) yield [line(), line({ outcome: 'refused_rule' })]
+  it('usage counts any number of calls of the same users', async () => {
+    async function* lines(): AsyncGenerator<string> {
+      for (let index = 0; index < 100; index += 1)
+        yield* [line({ duration_ms: index }), line({ outcome: 'refused_rule' })]
     }
-    expect(await readTallies(batches(), () => true, 12)).toMatchObject({
-      tallies: [{ calls: 100, refused: 100 }],
+    expect(await readTallies(lines(), () => true, 1)).toMatchObject({
+      tallies: [{ calls: 100, refused: 100, people: 1 }],
     })
   })
 })

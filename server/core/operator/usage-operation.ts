@@ -1,5 +1,4 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { readJsonText } from '@drawbridge/shared/json-text.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { durationParser } from '@drawbridge/shared/settings/value.ts'
 import { z } from 'zod'
 import { flagValues, listText, operation, OperatorRefusal, optionalText } from './operation.ts'
@@ -68,37 +67,39 @@ export const readUsageOperation = operation({
       (tool === undefined || call.tool === tool) &&
       (user === undefined || call.sub === user) &&
       (client === undefined || call.client_id === client)
-    const { tallies, skipped } = await readTallies(auditLines(from === '-' ? 'stdin' : start), isMeant)
+    const { tallies, skipped } = await readTallies(auditLines(from), isMeant)
     if (skipped > 0) note(`Skipped lines that are broken, or not of the audit trail: ${skipped}.`)
     return tallies.map(entryOf).toSorted((one, other) => other.calls - one.calls)
   },
 })
 
+const tooMuch =
+  'These are too many users and clients for one answer. Choose fewer calls, by since, tool, user or client.'
+
 /**
- * Holds at most `maxHeld` users and durations over all entries, of which each counts as ten. Throws {@link OperatorRefusal} if there are more.
+ * Counts the calls of some lines. Throws {@link OperatorRefusal} for more than `maxHeld` users, each counted once for every entry.
  *
  * @internal
  */
 export async function readTallies(
-  batches: AsyncIterable<readonly string[]>,
+  lines: AsyncIterable<string>,
   isMeant: (call: Call) => boolean,
-  maxHeld = 400_000,
+  maxHeld = 200_000,
 ): Promise<{ tallies: Tally[]; skipped: number }> {
   const tallies = new Map<string, Tally>()
-  let [held, skipped] = [0, 0]
-  for await (const lines of batches) {
-    for (const line of lines) {
-      const call = readCall(line)
-      if (call === 'invalid') skipped += 1
-      else if (call !== 'other' && isMeant(call)) held += addCall(call, tallies)
-    }
-    if (held > maxHeld) throw new OperatorRefusal(409, tooMuch)
+  const users = new Set<string>()
+  let skipped = 0
+  for await (const line of lines) {
+    const record = parseJsonObject(line)
+    const isOther = typeof record?.['event'] === 'string' && record['event'] !== 'tool_called'
+    if (isOther || line.trim() === '') continue
+    const call = callSchema.safeParse(record).data
+    if (!call) skipped += 1
+    else if (isMeant(call)) addCall(call, tallies, users)
+    if (users.size > maxHeld) throw new OperatorRefusal(409, tooMuch)
   }
   return { tallies: [...tallies.values()], skipped }
 }
-
-const tooMuch =
-  'These are too many users and clients for one answer. Choose fewer calls, by since, tool, user or client.'
 
 /** The members of `tool_called` that count. Of names that the server does not have, which clients make up, `tool` is null. */
 const callSchema = z
@@ -116,52 +117,33 @@ const callSchema = z
 
 type Call = z.output<typeof callSchema>
 
-/** Returns `other` for other events and empty lines, `invalid` for lines that are foreign or not whole. */
-function readCall(line: string): Call | 'other' | 'invalid' {
-  if (line.trim() === '') return 'other'
-  const json = readJsonText(line)
-  const event = json.kind === 'json' && isJsonObject(json.value) ? json.value['event'] : undefined
-  if (json.kind !== 'json' || typeof event !== 'string') return 'invalid'
-  if (event !== 'tool_called') return 'other'
-  return callSchema.safeParse(json.value).data ?? 'invalid'
-}
-
-type Tally = Omit<UsageEntry, 'people' | 'p50_ms'> & {
-  users: Set<string>
+type Tally = Omit<UsageEntry, 'p50_ms'> & {
   /** How many calls took that long. */
   durations: Map<number, number>
 }
 
-/** An entry takes about as much memory as ten users. */
-const entryWeight = 10
-
-/** Returns how much more is held than before. */
-function addCall(
-  { tool, client_id, workspace, sub, outcome, duration_ms: ms }: Call,
-  tallies: Map<string, Tally>,
-): number {
+function addCall(call: Call, tallies: Map<string, Tally>, users: Set<string>): void {
+  const { tool, client_id, workspace, sub, outcome } = call
   const key = JSON.stringify([tool, client_id, workspace])
-  const found = tallies.get(key)
-  const counts = { calls: 0, refused: 0, errors: 0 }
-  const tally = found ?? { tool, client_id, workspace, ...counts, users: new Set(), durations: new Map() }
-  if (!found) tallies.set(key, tally)
-  const { users, durations } = tally
-  const before = found ? users.size + durations.size : -entryWeight
-  if (sub !== undefined) users.add(sub)
+  const counts = { calls: 0, refused: 0, errors: 0, people: 0 }
+  const tally = tallies.get(key) ?? { tool, client_id, workspace, ...counts, durations: new Map() }
+  tallies.set(key, tally)
+  const user = JSON.stringify([key, sub])
+  if (sub !== undefined && !users.has(user)) tally.people += 1
+  users.add(user)
   if (outcome.startsWith('refused_')) {
     tally.refused += 1
-  } else {
-    const rounded = Number(ms.toPrecision(3))
-    durations.set(rounded, (durations.get(rounded) ?? 0) + 1)
-    tally.calls += 1
-    if (outcome === 'tool_error' || outcome === 'failed') tally.errors += 1
+    return
   }
-  return users.size + durations.size - before
+  const rounded = Number(call.duration_ms.toPrecision(3))
+  tally.durations.set(rounded, (tally.durations.get(rounded) ?? 0) + 1)
+  tally.calls += 1
+  if (outcome === 'tool_error' || outcome === 'failed') tally.errors += 1
 }
 
-function entryOf({ users, durations, ...entry }: Tally): UsageEntry {
+function entryOf({ durations, ...entry }: Tally): UsageEntry {
   let counted = 0
   const sorted = [...durations].toSorted(([one], [other]) => one - other)
   const median = sorted.find(([, calls]) => (counted += calls) * 2 >= entry.calls)
-  return { ...entry, people: users.size, p50_ms: median?.[0] ?? null }
+  return { ...entry, p50_ms: median?.[0] ?? null }
 }
