@@ -132,6 +132,54 @@ describe('doctor, on the features of a provider', () => {
   })
 })
 
+describe('doctor, on Supabase Auth behind PROVIDER=oidc', () => {
+  const supabase = 'https://ref.supabase.co/auth/v1'
+  // What GoTrue publishes; it knows no revocation, introspection or end of session.
+  const gotrue = {
+    issuer: supabase,
+    authorization_endpoint: `${supabase}/oauth/authorize`,
+    token_endpoint: `${supabase}/oauth/token`,
+    userinfo_endpoint: `${supabase}/oauth/userinfo`,
+    jwks_uri: `${supabase}/.well-known/jwks.json`,
+    revocation_endpoint: undefined,
+    scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
+    id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+  }
+  const found = (changes: Record<string, unknown>): readonly Finding[] =>
+    findingsOf(oidcChecks, {
+      ...facts({ ...gotrue, ...changes }),
+      config: { ...config, providerIssuer: supabase },
+    })
+
+  it.each([
+    ['as it is', {}],
+    ['with registration', { registration_endpoint: `${supabase}/oauth/clients/register` }],
+    ['with a slash after the issuer', { issuer: `${supabase}/` }],
+  ])('doctor warns of Supabase Auth behind PROVIDER=oidc and says what to set: %s', (_what, changes) => {
+    const findings = found(changes)
+    expect(states(findings)).toMatchObject({ provider: 'ok', supabase: 'warn' })
+    const { message, fix } = findings.find(({ name }) => name === 'supabase') ?? {}
+    expect(message).toMatch(/ends here an hour late.*stays open there.*no API key/)
+    expect(fix).toMatch(/DRAWBRIDGE_PROVIDER=supabase .*DRAWBRIDGE_PROVIDER_KEY/)
+    // Its text names dex.
+    expect(states(findings)).not.toHaveProperty('sign-out')
+  })
+
+  it.each([
+    ['revokes', { revocation_endpoint: `${supabase}/oauth/revoke` }],
+    ['has userinfo elsewhere', { userinfo_endpoint: `${supabase}/userinfo` }],
+    ['has no userinfo', { userinfo_endpoint: undefined }],
+    ['issues tokens elsewhere', { token_endpoint: `${supabase}/oauth/v2/token` }],
+    ['has its keys elsewhere', { jwks_uri: `${supabase}/oauth/keys` }],
+  ])('doctor takes no provider for Supabase Auth that %s', (_what, changes) => {
+    const named = states(found(changes))
+    expect(named).not.toHaveProperty('supabase')
+    expect(named).toHaveProperty('sign-out')
+  })
+})
+
 describe('doctor, on whether a sign-in can work', () => {
   const secret = { ...config, providerClientSecret: 'secret' }
   it.each<[what: string, changes: Record<string, unknown>, message: RegExp]>([

@@ -54,6 +54,17 @@ function lists(document: JsonObject, member: string, value: string): boolean | u
 
 const neededMembers = ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
+/** Returns true for the metadata of GoTrue, which has these paths and cannot revoke. */
+function isSupabase(document: JsonObject): boolean {
+  const issuer = String(document['issuer']).replace(/\/$/, '')
+  return (
+    document['token_endpoint'] === `${issuer}/oauth/token` &&
+    document['userinfo_endpoint'] === `${issuer}/oauth/userinfo` &&
+    document['jwks_uri'] === `${issuer}/.well-known/jwks.json` &&
+    document['revocation_endpoint'] === undefined
+  )
+}
+
 /** Applies a check only if there is a discovery document. */
 const discovered =
   (check: (document: JsonObject, config: OidcConfig) => Said): ((facts: OidcFacts) => Said) =>
@@ -114,7 +125,16 @@ export const oidcChecks: Checks<OidcFacts> = {
     }
     return ok(`Refresh tokens are requested${isOffline ? ' with offline_access' : ''}.`)
   }),
+  supabase: discovered((document) =>
+    isSupabase(document)
+      ? warn(
+          'The provider is Supabase Auth. With PROVIDER=oidc a session that ends there ends here an hour late, one that ends here stays open there, and context.fetch sends no API key.',
+          'Set DRAWBRIDGE_PROVIDER=supabase and the publishable key as DRAWBRIDGE_PROVIDER_KEY; DRAWBRIDGE_PROVIDER_URL stays. See docs/supabase.md',
+        )
+      : undefined,
+  ),
   'sign-out': discovered((document, { providerSessions }) => {
+    if (isSupabase(document)) return undefined
     const isShared = providerSessions === 'one'
     if (typeof document['revocation_endpoint'] !== 'string')
       return (isShared ? note : warn)(

@@ -112,14 +112,19 @@ export type ProviderFailure =
   | 'transient' // network, overload, 5xx: the same call may succeed later
   | 'protocol' // an unreadable response
 
+/**
+ * How a provider refused one call: no outage and no limit. `by_code`: with its own error code, so our credentials are valid.
+ * `by_status`: with a 4xx alone, which may as well be about every session, and come from a gateway.
+ */
+export type Refusal = 'by_code' | 'by_status'
+
 /** Failure of a provider call. The message is for the log, never for a page; `cause` holds the response. */
 export class ProviderError extends Error {
   readonly failure: ProviderFailure
   readonly retryAfterSeconds: number | undefined
   /** False when the provider may have done what was asked, for example when its response was lost. */
   readonly outcomeKnown: boolean
-  /** The provider refused this one call with its own error code: no outage, no limit, and our credentials are valid. */
-  readonly refused: boolean
+  readonly refused: Refusal | undefined
 
   constructor(
     failure: ProviderFailure,
@@ -128,7 +133,7 @@ export class ProviderError extends Error {
       cause?: unknown
       retryAfterSeconds?: number | undefined
       outcomeKnown?: boolean
-      refused?: boolean
+      refused?: Refusal | undefined
     } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -136,7 +141,7 @@ export class ProviderError extends Error {
     this.failure = failure
     this.retryAfterSeconds = options.retryAfterSeconds
     this.outcomeKnown = options.outcomeKnown ?? true
-    this.refused = options.refused ?? false
+    this.refused = options.refused
   }
 }
 

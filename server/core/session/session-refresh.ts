@@ -2,7 +2,12 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { GrantStore, RefusedSessionReason, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
-import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
+import {
+  ProviderError,
+  type ProviderSession,
+  type Refusal,
+  type SessionProvider,
+} from './session-provider.ts'
 import { sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
@@ -61,12 +66,15 @@ export type SessionKeeperEvent =
  * save is kept here, sealed, and stored first by the next attempt: the provider may not issue it again.
  *
  * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided that the
- * provider has renewed another session since the first refusal: then the fault lies with this session alone.
+ * provider has renewed another session since the first refusal: then the fault lies with this session alone. A refusal by status
+ * alone may be about a process, by its secret or its address: then this process must have renewed the other session, just before.
  */
 export class SessionRefresh {
   readonly #ports: SessionKeeperPorts
   readonly #unsaved = new BoundedMap<StoredProviderSession>(maxUnsaved)
   #renewalRecordedAt = Number.NEGATIVE_INFINITY
+  /** When this process last renewed a session; undefined once a later refresh has failed. */
+  #renewedAt: number | undefined
 
   constructor(ports: SessionKeeperPorts) {
     this.#ports = ports
@@ -92,7 +100,8 @@ export class SessionRefresh {
     } catch (error) {
       return this.#refuse(error, session, lease.attempt)
     }
-    const row = { grantId, version: version + 1, issuedAt: runtime.now() }
+    this.#renewedAt = runtime.now()
+    const row = { grantId, version: version + 1, issuedAt: this.#renewedAt }
     return this.#save(sealProviderSession({ ...refreshed, issuer: providerIssuer }, row, sealer))
   }
 
@@ -108,9 +117,11 @@ export class SessionRefresh {
     }
     const refusedAt = error.refused ? { refusedAt: this.#ports.runtime.now() } : {}
     const refusedSince = await this.#release({ grantId, outcomeKnown: error.outcomeKnown, ...refusedAt })
-    return error.refused && (await this.#isRefusedForGood(refusedSince))
-      ? this.#end(session, 'provider_refresh_refused', 'provider_refresh_refused', error)
-      : { kind: 'failed', error }
+    if (error.refused && (await this.#isRefusedForGood(error.refused, refusedSince))) {
+      return this.#end(session, 'provider_refresh_refused', 'provider_refresh_refused', error)
+    }
+    this.#renewedAt = undefined
+    return { kind: 'failed', error }
   }
 
   /** Ends the grant, unless another instance has replaced the refused session: the version decides. */
@@ -125,10 +136,11 @@ export class SessionRefresh {
     return { kind: 'superseded' }
   }
 
-  async #isRefusedForGood(refusedSince: number | undefined): Promise<boolean> {
+  async #isRefusedForGood(refusal: Refusal, refusedSince: number | undefined): Promise<boolean> {
     const { store, runtime, providerIssuer } = this.#ports
     if (refusedSince === undefined || runtime.now() - refusedSince < refusedForGoodSeconds) return false
-    const renewedAt = await store.findProviderRenewal(providerIssuer)
+    const renewedAt =
+      refusal === 'by_code' ? await store.findProviderRenewal(providerIssuer) : this.#renewedAt
     return renewedAt !== undefined && renewedAt > refusedSince
   }
 

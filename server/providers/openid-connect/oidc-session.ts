@@ -99,7 +99,9 @@ function refreshFailure(failure: OidcFailure): ProviderError {
       retryAfterSeconds,
       // A gateway in front of the provider may respond like this to a completed refresh.
       outcomeKnown: isFinal || status === 429,
-      refused: status >= 400 && isFinal && code !== '' && !clientCodes.has(code),
+      // GoTrue, among others, names no OAuth code.
+      refused:
+        status < 400 || !isFinal || clientCodes.has(code) ? undefined : code === '' ? 'by_status' : 'by_code',
     },
   )
 }

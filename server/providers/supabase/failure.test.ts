@@ -167,7 +167,7 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     [429, 'over_request_rate_limit', false],
     [500, 'unexpected_failure', false],
   ])('a refused refresh with status %i and %s is about this session alone: %s', (status, code, isRefused) => {
-    expect(refreshFailure(refused(status, code)).refused).toBe(isRefused)
+    expect(refreshFailure(refused(status, code)).refused).toBe(isRefused ? 'by_code' : undefined)
   })
 })
 

@@ -143,7 +143,10 @@ function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
   return new ProviderError(kind, `The auth API refused ${call}: ${status}${code ? ` ${code}` : ''}`, {
     // After a 5xx the outcome is unknown.
     outcomeKnown: isBetween(status, 400, 499),
-    refused: isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined,
+    refused:
+      isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined
+        ? 'by_code'
+        : undefined,
     retryAfterSeconds,
   })
 }

@@ -14,8 +14,8 @@ export interface OidcFixture {
   server: OidcServer
   runtime: FakeRuntime
   provider: SessionProvider
-  /** Creates an adapter with other settings for the same provider. */
-  providerWith(config: Partial<OidcConfig>): SessionProvider
+  /** Creates an adapter with other settings, or another clock or network, for the same provider. */
+  providerWith(config: Partial<OidcConfig>, changes?: Partial<FakeRuntime>): SessionProvider
   /** Handles the next request to `path` with `play`; `send` lets the provider answer. */
   intercept(path: string, play: Interception): void
   /** Starts a sign-in and lets the user do `what`; returns the result for `socialFinish`. */
@@ -52,7 +52,7 @@ export async function startOidcFixture(
       return interception ? interception.play(request, send) : send()
     },
   }
-  const providerWith = (other: Partial<OidcConfig>): SessionProvider =>
+  const providerWith = (other: Partial<OidcConfig>, changes: Partial<FakeRuntime> = {}): SessionProvider =>
     createOidcProvider(
       {
         issuer: server.issuer,
@@ -66,7 +66,7 @@ export async function startOidcFixture(
         ...config,
         ...other,
       },
-      runtime,
+      { ...runtime, ...changes },
     )
   const provider = providerWith({})
 

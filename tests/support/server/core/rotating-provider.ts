@@ -138,7 +138,7 @@ export function failing(failure: ProviderFailure, retryAfterSeconds?: number): P
 /** A fault with which the provider refuses this one session, using an unknown code. */
 export const refusing: ProviderFault = {
   before() {
-    throw new ProviderError('transient', 'Refused with 400 something_new.', { refused: true })
+    throw new ProviderError('transient', 'Refused with 400 something_new.', { refused: 'by_code' })
   },
 }
 
