@@ -209,6 +209,26 @@ describe('a sign-in in the web app', () => {
     }
   })
 
+  it('POST without scope grants what was left out the last time, too', async () => {
+    for (const [scope, expected] of [
+      ['mcp', 'mcp'],
+      [undefined, 'mcp notes:write'],
+    ] as const) {
+      const done = await browser.visit(await allowedBy(await begin('mcp notes:write'), { scope }))
+      const code = done.url.searchParams.get('code') ?? ''
+      const { store, runtime } = login.shared
+      const tokens = {
+        scope: expected,
+        accessHash: code,
+        accessExpiresAt: runtime.now() + 60,
+        refreshHash: `r${code}`,
+      }
+      expect(await granted()).toMatchObject([{ scope: expected }])
+      const [unredeemed] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 9 })
+      await store.redeemAuthorizationCode(unredeemed?.codeHash ?? '', tokens, runtime.now())
+    }
+  })
+
   it.each([
     ['a scope that the client did not ask for', { scope: 'mcp notes:write' }, 'invalid_scope', 'scope'],
     ['a workspace of someone else', { workspace: 'foreign' }, 'invalid_workspace', 'workspace'],
@@ -238,6 +258,14 @@ describe('a sign-in in the web app', () => {
     expect(await allow(request)).toMatchObject({ status: 503, body: { error: 'transient' } })
     workspaces = [sales]
     await browser.visit(await allowedBy(request))
+    expect(await granted()).toMatchObject([{ workspace: sales }])
+  })
+
+  it('a workspace that is new between the click and the return is not asked about', async () => {
+    workspaces = [sales]
+    const url = await allowedBy(await begin())
+    workspaces = [legal, sales]
+    expect((await browser.visit(url)).url.searchParams.has('code')).toBe(true)
     expect(await granted()).toMatchObject([{ workspace: sales }])
   })
 
@@ -377,6 +405,15 @@ describe('an attack on a sign-in in the web app', () => {
     const url = both.find(({ status }) => status === 200)?.body.redirect_to ?? ''
     expect((await browser.visit(url)).url.searchParams.has('code')).toBe(true)
     expect((await browser.visit(url)).status).toBe(400)
+  })
+
+  it('a request can be answered again after two answers at the same time, of which one was refused and one failed', async () => {
+    const request = await begin()
+    failure = 'transient'
+    const both = await Promise.all([allow(request), allow(request)])
+    expect(both.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([400, 503])
+    failure = undefined
+    await allowedBy(request)
   })
 
   it('a request is answered once over all instances', async () => {
