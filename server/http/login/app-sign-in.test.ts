@@ -32,6 +32,8 @@ let finishing: ProviderFailure | undefined
 let needsCode: boolean
 let proofs: string[]
 let redeemed: number
+let returns: number
+let listedWith: string[]
 let signedOut: string[]
 
 /** Takes `ada` as the proof of Ada, and `once-...` as one that may be used once. */
@@ -51,6 +53,7 @@ function provider(): SessionProvider {
       }
     },
     async socialFinish({ params, secret }) {
+      returns += 1
       if (params.get('code') !== secret) throw new ProviderError('expired', 'Another code.')
       if (finishing) throw new ProviderError(finishing, 'Not now.')
       redeemed += 1
@@ -62,7 +65,14 @@ function provider(): SessionProvider {
 }
 
 const create = (options: LoginFixtureOptions = {}): Promise<LoginFixture> =>
-  createLoginFixture(provider(), { signInUrl, workspaces: async () => workspaces, ...options })
+  createLoginFixture(provider(), {
+    signInUrl,
+    async workspaces(of) {
+      listedWith.push(of.providerToken())
+      return workspaces
+    },
+    ...options,
+  })
 
 beforeEach(async () => {
   workspaces = []
@@ -71,6 +81,8 @@ beforeEach(async () => {
   needsCode = false
   proofs = []
   redeemed = 0
+  returns = 0
+  listedWith = []
   signedOut = []
   login = await create()
   browser = login.browser()
@@ -142,6 +154,14 @@ describe('a sign-in in the web app', () => {
     expect(requestOf(at)).toMatch(/^[\w.-]{100,900}$/)
     expect(proofs).toEqual([])
     expect(browser.cookieHeader(callbackUrl)).toMatch(/drawbridge-browser=/)
+  })
+
+  it('a registration whose user is at the app is not trimmed for ten minutes', async () => {
+    await begin()
+    const { store, runtime } = login.shared
+    expect(await store.trimClients(0, 10, runtime.now() - 600)).toBe(0)
+    runtime.advance(601)
+    expect(await store.trimClients(0, 10, runtime.now() - 600)).toBe(1)
   })
 
   it('one click in the app connects the client', async () => {
@@ -248,6 +268,7 @@ describe('a sign-in in the web app', () => {
       status: 400,
       body: { error: 'workspace_required', workspaces: [sales, legal] },
     })
+    expect(listedWith).toEqual(['app-token'])
     await browser.visit(await allowedBy(request, { workspace: 'legal' }))
     expect(await granted()).toMatchObject([{ workspace: legal }])
   })
@@ -557,7 +578,7 @@ describe('an attack on a sign-in in the web app', () => {
     for (let tab = 0; tab < 5; tab += 1) urls.push(await allowedBy(await begin()))
     for (const url of urls.toReversed())
       expect((await browser.visit(url)).url.searchParams.has('code')).toBe(true)
-    expect(redeemed).toBe(5)
+    expect([redeemed, returns]).toEqual([5, 5])
   })
 
   it('no secret, proof, code or request is logged', async () => {
