@@ -7,6 +7,7 @@ import {
   type LoginFixtureOptions,
 } from '../../../tests/support/server/login-fixture.ts'
 import {
+  publicClient,
   secondFactorStep,
   signedIn,
   signInSample,
@@ -157,8 +158,11 @@ describe('a sign-in in the web app', () => {
   })
 
   it('a registration whose user is at the app is not trimmed for ten minutes', async () => {
-    await begin()
     const { store, runtime } = login.shared
+    await store.addClient(publicClient({ id: 'mcpc_new', expiresAt: runtime.now() + 86_400 }))
+    const url = login.authorizeUrl()
+    url.searchParams.set('client_id', 'mcpc_new')
+    requestOf(await browser.visit(url))
     expect(await store.trimClients(0, 10, runtime.now() - 600)).toBe(0)
     runtime.advance(601)
     expect(await store.trimClients(0, 10, runtime.now() - 600)).toBe(1)
