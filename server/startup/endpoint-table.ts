@@ -116,7 +116,8 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     runtime,
     reportGrantEnd,
   })
-  const { readLogout } = provider
+  const { readLogout, verifyUser } = provider
+  const isApp = providers[config.provider].protocol === 'app'
   const gate = gatePortsOf(parts, grantAccess)
   const endpoints = [
     createConnectEndpoint(basePath, showConnect),
@@ -137,11 +138,17 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createDevicePageEndpoint(login),
     createAccountEndpoint(login),
     ...(config.signInUrl === undefined ? [] : [createAppSignInEndpoint(login)]),
-    ...createConnectionsApi({ allowedOrigins: gate.allowedOrigins, callers: gate.callers, login }),
+    ...createConnectionsApi({
+      allowedOrigins: gate.allowedOrigins,
+      callers: verifyUser
+        ? { ...gate.callers, provider: { issuer: provider.issuer, verify: verifyUser }, sessionTokens: true }
+        : gate.callers,
+      login,
+    }),
     ...clientEndpoints(parts, login.codes, grantAccess),
     ...(readLogout
       ? [
-          createBackchannelLogoutEndpoint(basePath, {
+          createBackchannelLogoutEndpoint(basePath, isApp, {
             store,
             provider,
             sealer: parts.sealer,

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
+import { createAppProvider } from '../providers/app/app.ts'
 import { createGotrueProvider } from '../providers/supabase/supabase.ts'
 import { createOidcProvider } from '../providers/openid-connect/openid-connect.ts'
 import { providers } from '../config/provider.ts'
@@ -49,7 +50,12 @@ export function openProvider(
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): SessionProvider {
   const { providerIssuer: issuer, providerAudience: audience } = config
-  if (providers[config.provider].protocol === 'openid_connect') {
+  const { protocol } = providers[config.provider]
+  if (protocol === 'app') {
+    const { baseUrl, signInSecret: secret = '', sessionUrl } = config
+    return createAppProvider({ issuer, baseUrl, secret, sessionUrl }, runtime)
+  }
+  if (protocol === 'openid_connect') {
     return createOidcProvider(
       {
         issuer,

@@ -214,13 +214,15 @@ export interface SessionProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
+  /** {@link SessionProvider.verify} for a proof of the web app, which is a credential for the API of connections only. */
+  verifyUser?(proof: string): Promise<Identity>
   /** Rejects with `transient` when the whole provider gives no clear response, with `protocol` when it may be this token. */
   probe?(session: ProbedSession): Promise<SessionProbe>
   /** `probed` is the last {@link SessionProvider.probe} result, if any. Does not verify anything again. */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */
   profileNeedsProbe: boolean
-  /** OpenID Connect Back-Channel Logout 1.0 section 2.6, except whether it came before. Rejects with `invalid_token`. */
+  /** Reads a notice of the provider (OpenID Connect Back-Channel Logout 1.0 section 2.6) or the web app. Not whether it came before. Rejects with `invalid_token`. */
   readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**
    * Ends this session and no other; also resolves if it was over. Rejects with `invalid_token` when the access token must be

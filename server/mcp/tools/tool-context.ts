@@ -101,17 +101,24 @@ async function fetchAs(
   refuseOtherHost(input, url, ports.providerOrigin)
   const headers = new Headers(init.headers)
   const isOwn = url.origin === ports.providerOrigin
-  if (isOwn && caller.user && !headers.has('authorization')) {
-    headers.set('authorization', `Bearer ${caller.providerToken()}`)
+  if (isOwn) {
+    addCredentials(headers, caller, ports)
+    nameCaller(headers, caller)
   }
-  if (isOwn && ports.providerKey !== undefined && !headers.has('apikey')) {
-    headers.set('apikey', ports.providerKey)
-  }
-  if (isOwn) nameCaller(headers, caller)
   // A redirect would forward the API key, and with some clients the token, to another server.
   const redirect = isOwn && init.redirect !== 'manual' ? 'error' : init.redirect
   const request = new Request(url, { ...init, headers, ...(redirect && { redirect }) })
   return ports.runtime.fetch(request, { signal: limited(signal, given ?? undefined) })
+}
+
+function addCredentials(
+  headers: Headers,
+  caller: Caller,
+  { providerKey }: Pick<ToolContextPorts, 'providerKey'>,
+): void {
+  const token = caller.user && !headers.has('authorization') ? caller.providerToken() : ''
+  if (token !== '') headers.set('authorization', `Bearer ${token}`)
+  if (providerKey !== undefined && !headers.has('apikey')) headers.set('apikey', providerKey)
 }
 
 /** Tells the app's own API which client calls, and with which choice: its policies may narrow by that, and by nothing else. */

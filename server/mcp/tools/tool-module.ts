@@ -164,7 +164,7 @@ export interface CallerContext {
   /** The one that the user chose for the client; undefined without {@link ToolModule.workspaces}, or outside of a grant. */
   workspace: Readonly<Workspace> | undefined
   credential: CredentialKind
-  /** The user's current access token at the session provider. Never give it to the client or to a log. Throws when no key opens it. */
+  /** The user's current access token at the session provider; empty if a web app (`PROVIDER=app`) gave none. Never give it to the client or to a log. Throws when no key opens it. */
   providerToken(): string
   /**
    * Signs who calls, with which client, scope and workspace, for 60 seconds: for an API of the app that checks it with the keys

@@ -50,7 +50,7 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn'>> {
+): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn' | 'verifyUser'>> {
   const api = createApi(config, runtime)
   const { call, ping, readIdentity, send, signOut } = api
   return {

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { isJsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
+import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import {
+  type Identity,
+  type ProbedSession,
+  type Profile,
+  ProviderError,
+  type ProviderFailure,
+  type ProviderSession,
+} from '../../core/session/session-provider.ts'
+import { identityOfClaims, profileOfClaims } from '../openid-connect/oidc-identity.ts'
+import { failureOfStatus, fetchFromProvider } from '../provider-response.ts'
+import type { AppJwts } from './app-jwt.ts'
+
+/** Longer than any connection lasts. */
+export const endlessSeconds = 4000 * 86_400
+
+/** What the web app says about a user. Frameworks have null for what is not known. */
+const userSchema = z.object({
+  sub: z.string().min(1).max(255),
+  email: z.string().nullish(),
+  email_verified: z.boolean().nullish(),
+  name: z.string().nullish(),
+  claims: z.record(z.string(), z.unknown()).nullish(),
+  /** For the app's own API: it becomes a header. */
+  token: z
+    .string()
+    .regex(/^[\x21-\x7E]{1,16384}$/)
+    .nullish(),
+  expires_in: z.number().min(1).nullish(),
+})
+
+/**
+ * Reads a session from what the app says. Throws `failure` and the first fault. It ends with its token only where the app can be
+ * asked for another one (`renews`).
+ */
+export function readAppSession(
+  said: unknown,
+  failure: ProviderFailure,
+  { now, renews }: { now: number; renews: boolean },
+): ProviderSession {
+  const { data, error } = userSchema.safeParse(said)
+  if (!data) {
+    const [{ path, message } = { path: [], message: '' }] = error.issues
+    throw new ProviderError(failure, `The web app described a user badly: ${path.join('.')}: ${message}.`)
+  }
+  const { token, expires_in: expiresIn, ...userinfo } = data
+  const seconds = token && expiresIn && renews ? Math.floor(expiresIn) : endlessSeconds
+  return { accessToken: token ?? '', refreshToken: '', expiresAt: now + seconds, userinfo }
+}
+
+export function identityOfApp({ userinfo = {}, expiresAt }: ProviderSession, issuer: string): Identity {
+  return identityOfClaims(userinfo, issuer, expiresAt)
+}
+
+/** Access rules see the members of `claims` by their own names. */
+export function profileOfApp(userinfo: Readonly<Record<string, unknown>>, issuer: string): Profile {
+  const { claims } = userinfo
+  return { ...profileOfClaims(userinfo, issuer), claims: isJsonObject(claims) ? claims : {} }
+}
+
+/**
+ * Asks the web app about the user of a session, with a signed request. Undefined when the user may not stay connected (404). Any other
+ * answer than 200 with the same user rejects, and says nothing about the session.
+ */
+export async function askAppSession(
+  { userinfo }: ProbedSession,
+  sessionUrl: string,
+  jwts: Pick<AppJwts, 'sign'>,
+  runtime: Pick<Runtime, 'now' | 'fetch'>,
+): Promise<ProviderSession | undefined> {
+  const sub = String(userinfo?.['sub'])
+  const url = new URL(sessionUrl)
+  url.searchParams.set('sub', sub)
+  const jwt = await jwts.sign('drawbridge-session+jwt', url.origin + url.pathname, sub)
+  const headers = { accept: 'application/json', authorization: `Bearer ${jwt}` }
+  const response = await fetchFromProvider(new Request(url, { headers, redirect: 'manual' }), runtime)
+  const { status } = response
+  if (status === 404) return undefined
+  if (status !== 200) {
+    throw new ProviderError(failureOfStatus(status), `SESSION_URL answered ${status}.`, {
+      retryAfterSeconds: retryAfterSeconds(Object.fromEntries(response.headers), runtime.now()),
+    })
+  }
+  const said = parseJson(await response.text())
+  const session = readAppSession(said, 'protocol', { now: runtime.now(), renews: true })
+  if (session.userinfo?.['sub'] === sub) return session
+  throw new ProviderError('protocol', 'SESSION_URL answered with another user.')
+}

@@ -1,0 +1,126 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { canonicalJson } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
+import { hashSecret } from '../../core/seal.ts'
+import {
+  type ProbedSession,
+  ProviderError,
+  type ProviderSession,
+  type SessionProvider,
+} from '../../core/session/session-provider.ts'
+import { createAppJwts } from './app-jwt.ts'
+import { askAppSession, endlessSeconds, identityOfApp, profileOfApp, readAppSession } from './app-session.ts'
+
+export interface AppProviderConfig {
+  /** Origin of the web app. */
+  issuer: string
+  baseUrl: string
+  /** Shared with the web app: at least 32 bytes. */
+  secret: string
+  /** Says whether a user may stay connected. Undefined: connections last for their time. */
+  sessionUrl: string | undefined
+}
+
+/** A sign-in between the click in the app and the return of the browser. `code` is hashed. */
+interface AppSecret {
+  code: string
+  state: string
+  session: ProviderSession
+}
+
+const maxAnswers = 1000
+/** How long a refresh takes the answer of the probe that asked for it. */
+const answerSeconds = 5
+
+/**
+ * Creates a {@link SessionProvider} over a web app with sessions of its own. Users agree on a page of the app, whose server signs who
+ * they are. The app has no session to refresh or sign out: what it says about the user is kept, and a probe that finds a difference
+ * reports `token_refused`, so that the keeper stores what the app says now, for every instance and the next start.
+ */
+export function createAppProvider(
+  { issuer, baseUrl, secret, sessionUrl }: AppProviderConfig,
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+): SessionProvider {
+  const jwts = createAppJwts({ secret, audience: baseUrl }, runtime)
+  const answers = new BoundedMap<{ at: number; session: ProviderSession }>(maxAnswers)
+  const readUser = async (jwt: string) => {
+    const claims = await jwts.read(jwt, 'drawbridge-user+jwt')
+    const rules = { now: runtime.now(), renews: sessionUrl !== undefined }
+    return { claims, session: readAppSession(claims, 'invalid_token', rules) }
+  }
+  const disabled = (what: string) =>
+    Promise.reject(new ProviderError('disabled', `The web app has no ${what}.`))
+
+  return {
+    issuer,
+    capabilities: async () => ({ password: false, social: [], captcha: undefined, confirmsEmail: true }),
+    // Signing in needs no request to the app, and connections are served while it is down.
+    ping: async () => {},
+    socialStart: () => disabled('social sign-in'),
+
+    async appSignIn({ proof, callbackUrl, state }) {
+      const { claims, session } = await readUser(proof)
+      const code = encodeBase64url(runtime.randomBytes(32))
+      const pending: AppSecret = { code: hashSecret(code), state, session }
+      return {
+        url: `${callbackUrl}?${new URLSearchParams({ code, state }).toString()}`,
+        secret: JSON.stringify(pending),
+        identity: identityOfApp(session, issuer),
+        providerToken: session.accessToken,
+        singleUse: claims.jti,
+      }
+    },
+
+    async socialFinish({ params, secret: text }) {
+      const { code, state, session } = JSON.parse(text) as AppSecret
+      if (hashSecret(params.get('code') ?? '') !== code || params.get('state') !== state)
+        throw new ProviderError('expired', 'The return belongs to another sign-in.')
+      return { kind: 'signed_in', signIn: { session, identity: identityOfApp(session, issuer) } }
+    },
+
+    async verifyUser(jwt) {
+      const { claims, session } = await readUser(jwt)
+      return { ...identityOfApp(session, issuer), expiresAt: claims.exp ?? 0 }
+    },
+
+    async refresh(session) {
+      // SESSION_URL was there when the session began.
+      if (sessionUrl === undefined) return { ...session, expiresAt: runtime.now() + endlessSeconds }
+      const known = answers.get(subOf(session))
+      if (known && runtime.now() - known.at < answerSeconds) return known.session
+      const current = await askAppSession(session, sessionUrl, jwts, runtime)
+      if (current) return current
+      throw new ProviderError('terminal', 'The web app has ended the session.')
+    },
+
+    ...(sessionUrl !== undefined && {
+      async probe(session: ProbedSession) {
+        const current = await askAppSession(session, sessionUrl, jwts, runtime)
+        if (!current) return { life: 'ended' as const }
+        if (knownOf(current) === knownOf(session)) return { life: 'live' as const }
+        answers.set(subOf(session), { at: runtime.now(), session: current })
+        return { life: 'token_refused' as const }
+      },
+    }),
+
+    profileOf: (of) =>
+      profileOfApp((of.kind === 'session' ? of.session.userinfo : of.identity.claims) ?? {}, issuer),
+    // A session has everything that the app said last.
+    profileNeedsProbe: false,
+
+    async readLogout(jwt) {
+      const { sub, jti } = await jwts.read(jwt, 'drawbridge-end+jwt')
+      return { id: jti, sub, sid: undefined }
+    },
+    signOut: () => disabled('session that could be ended from here'),
+  }
+}
+
+function subOf({ userinfo }: ProbedSession): string {
+  return String(userinfo?.['sub'])
+}
+
+function knownOf({ accessToken, userinfo }: ProbedSession): string {
+  return canonicalJson({ accessToken, userinfo })
+}
