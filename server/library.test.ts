@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -44,7 +45,7 @@ describe('createDrawbridge', () => {
     await second.close()
   })
 
-  it.each<[given: object, problem: string]>([
+  it.each<[given: object, problem: unknown]>([
     [{ sesionTokens: 'off' }, 'sesionTokens: there is no such setting. Did you mean sessionTokens?'],
     [{ SESSION_TOKENS: 'off' }, 'SESSION_TOKENS: there is no such setting. Did you mean sessionTokens?'],
     [{ somethingElse: 1 }, 'somethingElse: there is no such setting.'],
@@ -65,8 +66,61 @@ describe('createDrawbridge', () => {
       { adminTokenFile: '/nowhere' },
       'adminTokenFile: the admin API is served by the program drawbridge-server only; leave this out.',
     ],
+    [{ upstream: 'ftp://upstream.example/mcp' }, expect.stringMatching(/^upstream: /)],
+    [{ upstream: '/nowhere.json' }, expect.stringMatching(/^upstream: file not found: /)],
   ])('createDrawbridge refuses %j', (given, problem) => {
     expect(problemsOf({ ...memory, ...given })).toEqual([problem])
+  })
+
+  it('createDrawbridge refuses an upstream that is a command', () => {
+    const path = join(temporaryFolder(), 'upstream.json')
+    writeFileSync(path, JSON.stringify({ command: 'npx', args: ['-y', 'some-server'] }))
+    expect(problemsOf({ ...memory, upstream: path })).toEqual([
+      'upstream: the program drawbridge-server alone runs commands; name the URL of an MCP server.',
+    ])
+  })
+
+  it('createDrawbridge refuses an upstream beside tools', () => {
+    expect(
+      problemsOf({ ...memory, upstream: 'https://upstream.example/mcp' }, { tools: { tools: [] } }),
+    ).toEqual(['upstream: /mcp offers its tools or those of tools, not both. Leave one of them out.'])
+  })
+
+  it('createDrawbridge does nothing at an interval with waitUntil but check open streams, and hands it each request', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout'] })
+    const works: Promise<unknown>[] = []
+    const waitUntil = (work: Promise<unknown>): void => void works.push(work)
+    const settings = {
+      ...memory,
+      provider: 'supabase',
+      providerUrl: 'http://localhost:9/auth/v1',
+      providerKey: 'sb_publishable_test',
+      appUrl: 'http://localhost:9',
+      secretKeys: `test:${Buffer.alloc(32).toString('base64')}`,
+      log: 'silent',
+    }
+    const { fetch, upkeep, close } = createDrawbridge(settings, { waitUntil })
+    expect(vi.getTimerCount()).toBe(1)
+    const answer = fetch(new Request('http://localhost:8787/mcp'))
+    // Before the answer: its client may leave first.
+    expect(works).toHaveLength(1)
+    expect((await answer).status).toBe(401)
+    await Promise.all(works)
+    await upkeep()
+    expect(vi.getTimerCount()).toBe(1)
+    await close()
+    vi.useRealTimers()
+  })
+
+  it('createDrawbridge answers for the host that the client named, where the URL has that of the server', async () => {
+    const { fetch, close } = createDrawbridge({ ...memory, baseUrl: 'http://localhost:3000', log: 'silent' })
+    const statusFor = async (host: string): Promise<number> =>
+      (await fetch(registration('http://127.0.0.1:9999', { host }))).status
+    expect(await statusFor('localhost:3000')).toBe(201)
+    for (const foreign of ['rebound.example:3000', 'localhost:3001', 'a b', 'localhost:3000/x']) {
+      expect(await statusFor(foreign)).toBe(421)
+    }
+    await close()
   })
 
   it('createDrawbridge names every field of an unknown name or a wrong type, and every faulty file, at once', () => {
@@ -103,6 +157,7 @@ describe('createDrawbridge', () => {
     [memory, { tool: { tools: [] } }, /^tool: there is no such option\. Did you mean tools\?$/],
     [memory, { tools: './tools.mjs' }, /^tools: expected an object/],
     [memory, { tools: null }, /^tools: expected an object/],
+    [memory, { waitUntil: true }, /^waitUntil: expected a function/],
   ])('createDrawbridge refuses (%j, %j)', (config, options, problem) => {
     expect(problemsOf(config, options)).toEqual([expect.stringMatching(problem)])
   })

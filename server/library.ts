@@ -1,15 +1,18 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
-import { type App, createApp } from './startup/app.ts'
+import { type App, createApp, type WaitUntil } from './startup/app.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
+import { readUpstream } from './config/document-file.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { LineFile } from './observability/line-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
-import { serveModule } from './startup/open-tools.ts'
+import { splitUrl } from './http/middleware/guards.ts'
+import { type Served, serveModule } from './startup/open-tools.ts'
+import { serveHttpUpstream } from './startup/open-upstream.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
 
 export { ConfigError } from './config/config.ts'
@@ -27,6 +30,11 @@ export interface Drawbridge {
   fetch(request: Request, peer?: { address?: string | undefined }): Promise<Response>
   /** Answers the requests for APP_URL; only there while the embedded provider is in use. */
   fetchApp?(request: Request): Promise<Response>
+  /**
+   * Deletes what has expired, and ends sessions at the provider that are no longer needed. Happens by itself; with `waitUntil`, along
+   * with requests, and a route that is called now and then does it where there are none. Never rejects: failures are in the log.
+   */
+  upkeep(): Promise<void>
   /** Closes the store. Requests in progress may fail. */
   close(): Promise<void>
 }
@@ -35,6 +43,11 @@ export interface Drawbridge {
 export interface DrawbridgeOptions {
   /** The tools of /mcp, as a TOOLS file exports them; replaces the demo tools. */
   tools?: ToolModule
+  /**
+   * Keeps the process running until a promise has settled, where it may be frozen or stopped after each answer: `after` of Next.js,
+   * `waitUntil` of the platform. Called with each request. Nothing is done at an interval then.
+   */
+  waitUntil?: WaitUntil
 }
 
 /**
@@ -60,16 +73,20 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
       ? undefined
       : new LineFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(checked.log, pino.destination(2), { audit })
-  const app: App = createApp(checked, systemRuntime, log, serveModule(checked, options.tools))
+  const { waitUntil } = options
+  const app: App = createApp(checked, systemRuntime, log, servedBy(checked, options.tools), {
+    waitUntil: waitUntil && ((work) => waitUntil(work.then(() => audit?.written()))),
+  })
   const { sandbox } = app
   // An address that is trusted to have written the header.
   const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
   return {
-    fetch: (request, peer) => {
+    fetch: async (request, peer) => {
       const forwarded = request.headers.has('x-forwarded-for') ? proxy : undefined
-      return app.fetch(request, { address: addressOf(peer) ?? forwarded })
+      return app.fetch(atItsHost(request), { address: addressOf(peer) ?? forwarded })
     },
     ...(sandbox && { fetchApp: sandbox.fetch }),
+    upkeep: () => app.upkeep(),
     async close() {
       await app.close()
       await audit?.close()
@@ -77,7 +94,16 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
   }
 }
 
-const optionNames = ['tools']
+/** Returns the request with the host that the client named: some servers write their own into its URL. */
+function atItsHost(request: Request): Request {
+  const host = request.headers.get('host') ?? ''
+  const target = splitUrl(request.url)
+  // Nothing but a host: the rest of the URL must stay as it is.
+  if (host === target.host || !/^[\w.:[\]-]+$/.test(host)) return request
+  return new Request(request.url.replace(target.host, host), request)
+}
+
+const optionNames = ['tools', 'waitUntil']
 
 /** As {@link createDrawbridge} says. Types are checked again: not every program that calls it is compiled with them. */
 function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
@@ -91,15 +117,41 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   if (options['tools'] !== undefined && !isJsonObject(options['tools'])) {
     optionProblems.push('tools: expected an object with what a tools module exports.')
   }
+  if (options['waitUntil'] !== undefined && typeof options['waitUntil'] !== 'function') {
+    optionProblems.push('waitUntil: expected a function that takes a promise.')
+  }
   const checked = checkSettings(settingsOfObject(given), { production: isProduction(process.env) })
   const problems = [
     ...optionProblems,
     ...checked.problems,
     ...unservedProblems(checked.config),
     ...faultTexts(fileFaults(checked, libraryFiles, systemRuntime.now()), checked.nameOf),
+    ...upstreamProblems(checked.config, options),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return checked.config
+}
+
+/** Faults of a readable UPSTREAM that only the library has. */
+function upstreamProblems({ upstream }: ServerConfig, { tools }: Record<string, unknown>): string[] {
+  if (upstream === undefined) return []
+  const reading = readUpstream(upstream, process.env)
+  return [
+    ...(tools === undefined
+      ? []
+      : ['upstream: /mcp offers its tools or those of tools, not both. Leave one of them out.']),
+    ...(reading.kind === 'read' && reading.value.kind === 'command'
+      ? ['upstream: the program drawbridge-server alone runs commands; name the URL of an MCP server.']
+      : []),
+  ]
+}
+
+/** Returns what `/mcp` offers; the settings are known to be good. */
+function servedBy(config: ServerConfig, tools: ToolModule | undefined): Served {
+  const reading = config.upstream === undefined ? undefined : readUpstream(config.upstream, process.env)
+  return reading?.kind === 'read' && reading.value.kind === 'http'
+    ? serveHttpUpstream(reading.value)
+    : serveModule(config, tools)
 }
 
 const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'
@@ -107,7 +159,6 @@ const noAdmin = 'the admin API is served by the program drawbridge-server only; 
 /** Settings of the command line that a library cannot follow. */
 const unserved: Partial<Record<keyof ServerConfig, string>> = {
   tools: 'import the file and hand it over, createDrawbridge(config, { tools }).',
-  upstream: 'the program drawbridge-server alone stands in front of MCP servers; leave this out.',
   adminListen: noAdmin,
   adminTokenFile: noAdmin,
 }

@@ -65,6 +65,11 @@ export class LineFile {
     }
   }
 
+  /** Resolves when what was given so far is written, or has failed to be. */
+  async written(): Promise<void> {
+    await this.#writing
+  }
+
   /** Writes the remaining lines, for two seconds at most. Resolves with false if some are left. */
   async close(): Promise<boolean> {
     const isOver = await settledWithin(this.#writing ?? Promise.resolve(), closeWithinMs)

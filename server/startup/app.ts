@@ -37,7 +37,7 @@ import {
 import { checkKeys, openKeyRing, openStore } from './open-store.ts'
 import type { Served, Tools } from './open-tools.ts'
 import { createGate, createRequestContexts } from './requests.ts'
-import { startUpkeep } from './upkeep.ts'
+import { createUpkeep } from './upkeep.ts'
 
 /** A running Drawbridge without its sockets. */
 export interface App {
@@ -57,7 +57,18 @@ export interface App {
   drain(): void
   /** Ends the streams of `/mcp` that only wait for notifications, which would hold up a shutdown. */
   endStreams(): void
+  /** Does all upkeep once. Never rejects. */
+  upkeep(): Promise<void>
   close(): Promise<void>
+}
+
+/** Keeps the process running until `work` has settled. */
+export type WaitUntil = (work: Promise<unknown>) => void
+
+export interface AppOptions {
+  loadSandbox?: LoadSandbox | undefined
+  /** For a process that may be stopped after each answer: what is left to do then goes here, and nothing is done at an interval. */
+  waitUntil?: WaitUntil | undefined
 }
 
 /**
@@ -69,11 +80,11 @@ export function createApp(
   runtime: Runtime,
   log: Log,
   served: Served,
-  loadSandbox?: LoadSandbox,
+  options: AppOptions = {},
 ): App {
   const store = observeStore(openStore(config.store), joinObservers(log.metrics, log.telemetry))
   try {
-    return compose(store, config, runtime, log, served, loadSandbox)
+    return compose(store, config, runtime, log, served, options)
   } catch (error) {
     // Nothing uses the store yet, and an invalid file must not keep the database locked.
     store.close().catch(() => {})
@@ -85,7 +96,7 @@ const noTools: ReadonlySet<string> = new Set()
 
 function compose(
   store: Store,
-  ...[config, runtime, log, served, loadSandbox]: Parameters<typeof createApp>
+  ...[config, runtime, log, served, { loadSandbox, waitUntil } = {}]: Parameters<typeof createApp>
 ): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
@@ -121,14 +132,18 @@ function compose(
     isDraining: () => isDraining,
     telemetry,
   })
-  const upkeep = startUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
+  const upkeep = createUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
+  const fetch = createHttpApp(endpoints, {
+    ...pages,
+    baseUrl: config.baseUrl,
+    ...(metrics && { observer: metrics }),
+    createContext: createRequestContexts(config, runtime, log, attempts),
+  })
+  if (!waitUntil) upkeep.start()
+  const finish = () => Promise.all([background.settle(), upkeep.afterRequest()])
   return {
-    fetch: createHttpApp(endpoints, {
-      ...pages,
-      baseUrl: config.baseUrl,
-      ...(metrics && { observer: metrics }),
-      createContext: createRequestContexts(config, runtime, log, attempts),
-    }),
+    fetch: waitUntil ? waiting(fetch, finish, waitUntil) : fetch,
+    upkeep: () => upkeep.run(),
     publicTools: shownTools,
     gate: createGate(config, { ...common, cookies }),
     sandbox,
@@ -151,6 +166,15 @@ function compose(
       await sandbox?.close()
       await store.close()
     },
+  }
+}
+
+/** Hands each request and what it leaves to do to `waitUntil`: the client may be gone before there is an answer. */
+function waiting(fetch: FetchHandler, finish: () => Promise<unknown>, waitUntil: WaitUntil): FetchHandler {
+  return (request, peer) => {
+    const answered = fetch(request, peer)
+    waitUntil(answered.then(finish, finish))
+    return answered
   }
 }
 

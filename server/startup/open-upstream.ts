@@ -14,14 +14,23 @@ const fetchTimeoutMs = 10_000
 
 /** Serves an upstream at `/mcp`. Throws {@link ConfigError} if it cannot be started as configured. */
 export async function serveUpstream(upstream: Upstream): Promise<Served> {
-  const fault = upstream.kind === 'command' && upstream.user ? processUserFault() : undefined
+  if (upstream.kind === 'http') return serveHttpUpstream(upstream)
+  const fault = upstream.user ? processUserFault() : undefined
   if (fault !== undefined) throw new ConfigError([fault])
+  return servedAs(upstream, programOf(upstream), await commandOpener(upstream))
+}
+
+/** Serves an MCP server at a URL at `/mcp`. */
+export function serveHttpUpstream(upstream: HttpUpstream): Served {
+  return servedAs(upstream, upstream.url, (ports) => openRelay(upstream, ports))
+}
+
+function servedAs(upstream: Upstream, place: string, openEndpoint: (ports: ToolsPorts) => Opened): Served {
   const { name, scopes, policy } = upstream
-  const openEndpoint = await endpointOf(upstream)
   return {
     scopes,
     publicTools: policy.publicTools,
-    upstream: name ?? (upstream.kind === 'http' ? upstream.url : programOf(upstream)),
+    upstream: name ?? place,
     toolsOf: name ?? 'this MCP server',
     open: (ports) => openUpstream(upstream, openEndpoint(ports), ports),
   }
@@ -35,9 +44,8 @@ function programOf({ command, args }: CommandUpstream): string {
 
 type Opened = Omit<Tools, 'close'>
 
-/** Returns what opens the connection to an upstream, without sending a request yet. Only a command needs the MCP SDK. */
-async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Opened> {
-  if (upstream.kind === 'http') return (ports) => openRelay(upstream, ports)
+/** Returns what opens the endpoint in front of a command. Only that needs the MCP SDK. */
+async function commandOpener(upstream: CommandUpstream): Promise<(ports: ToolsPorts) => Opened> {
   const { createCommandEndpoint } = await import('../mcp/command/command-endpoint.ts')
   return ({ runtime, sealer, resourceMetadata, report }) => {
     const ports = { version, sealer, runtime, resourceMetadata, report }

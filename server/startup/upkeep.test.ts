@@ -1,9 +1,9 @@
 import { createSignal } from '@drawbridge/shared/async.ts'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SignOutWorker } from '../core/session/sign-out-worker.ts'
-import { startUpkeep, type Upkeep } from './upkeep.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
 
-const runtime = { now: () => 1000, sleep: async () => {} }
+const runtime = { now: () => 1000, sleep: async (_ms: number): Promise<void> => {} }
 let reported: unknown[]
 let upkeep: Upkeep | undefined
 
@@ -16,14 +16,22 @@ afterEach(async () => {
   vi.useRealTimers()
 })
 
-function start(work: {
+interface Work {
   collect?: () => Promise<number>
   signOut?: SignOutWorker['run']
   save?: () => Promise<void>
   flush?: () => Promise<void>
   trim?: (most: number, limit: number, openedBefore: number) => Promise<number>
-}): Upkeep {
-  upkeep = startUpkeep(
+}
+
+function start(work: Work): Upkeep {
+  const started = create(work)
+  started.start()
+  return started
+}
+
+function create(work: Work): Upkeep {
+  upkeep = createUpkeep(
     {
       store: {
         collectExpired: work.collect ?? (async () => 0),
@@ -160,4 +168,84 @@ it('upkeep retries failed writes about once a second, and no more once it is sto
   await stop()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(saves).toBe(before)
+})
+
+describe('the rounds of upkeep after requests', () => {
+  // A fake clock that timers move, in seconds.
+  beforeEach(() => {
+    const began = Date.now()
+    vi.spyOn(runtime, 'now').mockImplementation(() => 1000 + Math.floor((Date.now() - began) / 1000))
+    vi.spyOn(runtime, 'sleep').mockImplementation(async (ms) => {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+    })
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it('upkeep does everything at once after the first request, and nothing before', async () => {
+    const jobs = { collect: vi.fn(async () => 0), signOut: vi.fn(async () => 0), save: vi.fn(async () => {}) }
+    const { afterRequest } = create(jobs)
+    await vi.advanceTimersByTimeAsync(120_000)
+    for (const job of Object.values(jobs)) expect(job).not.toHaveBeenCalled()
+    await afterRequest()
+    for (const job of Object.values(jobs)) expect(job).toHaveBeenCalledTimes(1)
+    await vi.advanceTimersByTimeAsync(120_000)
+    for (const job of Object.values(jobs)) expect(job).toHaveBeenCalledTimes(1)
+  })
+
+  it('upkeep runs one more round for all requests within five seconds, and they wait for it', async () => {
+    const signOut = vi.fn(async () => 0)
+    const { afterRequest } = create({ signOut })
+    await afterRequest()
+    let waiting = 3
+    const waits = [1, 2, 3].map(() => afterRequest().then(() => (waiting -= 1)))
+    await vi.advanceTimersByTimeAsync(4900)
+    expect([signOut.mock.calls.length, waiting]).toEqual([1, 3])
+    await vi.advanceTimersByTimeAsync(100)
+    await Promise.all(waits)
+    expect(signOut).toHaveBeenCalledTimes(2)
+  })
+
+  it('upkeep runs a further round for a request that ends while one is running', async () => {
+    const running = createSignal<number>()
+    const signOut = vi.fn(() => running.given)
+    const { afterRequest } = create({ signOut })
+    const first = afterRequest()
+    await vi.advanceTimersByTimeAsync(0)
+    const second = afterRequest()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(signOut).toHaveBeenCalledTimes(1)
+    running.give(0)
+    await Promise.all([first, second])
+    expect(signOut).toHaveBeenCalledTimes(2)
+  })
+
+  it('upkeep deletes rows once a minute at most, and saves in every round', async () => {
+    const jobs = { collect: vi.fn(async () => 0), trim: vi.fn(async () => 0), flush: vi.fn(async () => {}) }
+    const { afterRequest } = create(jobs)
+    for (let second = 0; second < 60; second += 10) {
+      await afterRequest()
+      await vi.advanceTimersByTimeAsync(10_000)
+    }
+    expect(jobs.collect).toHaveBeenCalledTimes(1)
+    expect(jobs.trim).toHaveBeenCalledTimes(2)
+    expect(jobs.flush).toHaveBeenCalledTimes(6)
+    await afterRequest()
+    expect(jobs.collect).toHaveBeenCalledTimes(2)
+  })
+
+  it('upkeep reports a failure and runs the other jobs', async () => {
+    const flush = vi.fn(async () => {})
+    await create({ signOut: () => Promise.reject(new Error('away')), flush }).afterRequest()
+    expect(reported).toEqual(['upkeep_failed', new Error('away')])
+    expect(flush).toHaveBeenCalledTimes(1)
+  })
+
+  it('upkeep that is run by hand does each job once, whatever was done a moment ago', async () => {
+    const jobs = { collect: vi.fn(async () => 0), signOut: vi.fn(async () => 0) }
+    const { afterRequest, run } = create(jobs)
+    await afterRequest()
+    await run()
+    expect(jobs.collect).toHaveBeenCalledTimes(2)
+    expect(jobs.signOut).toHaveBeenCalledTimes(2)
+  })
 })

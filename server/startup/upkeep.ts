@@ -17,8 +17,19 @@ const maxUnusedClients = 20_000
 /** Includes those whose login page was shown recently, which must not be deleted during the sign-in. */
 const maxWithOpenPages = 40_000
 const openPageSeconds = 600
+const roundEverySeconds = 5
+const tidyEverySeconds = 60
 
 export interface Upkeep {
+  /** Begins to run each job at an interval. */
+  start(): void
+  /** Runs each job once. Never rejects. */
+  run(): Promise<void>
+  /**
+   * Runs what must not wait for another request, for a process without intervals: now, or five seconds after it last began. Requests
+   * that end in between share the coming round. Never rejects.
+   */
+  afterRequest(): Promise<void>
   /** Starts no further jobs or batches, and waits for the running batch. */
   stop(): Promise<void>
 }
@@ -34,52 +45,80 @@ export interface UpkeepPorts {
 type ReportUpkeep = (event: 'upkeep_failed', fields: { error: unknown }) => void
 
 /**
- * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider, retries
+ * The background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider, retries
  * unsaved sessions, and records the use of grants and what clients did to connect. Every instance does all of it: they share rows, not a schedule. Reports failures
  * and retries them at the next run.
  */
-export function startUpkeep(
+export function createUpkeep(
   { store, signOuts, keeper, grantUses, attempts }: UpkeepPorts,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
   report: ReportUpkeep,
 ): Upkeep {
   const collect = (): Promise<number> => store.collectExpired(runtime.now(), collectLimit)
-  const jobs = [
-    repeat((isStopped) => inBatches(collect, collectLimit, runtime, isStopped), collectEveryMs, report),
-    repeat((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
-    repeat(() => keeper.saveUnsaved(), saveEveryMs, report),
-    repeat(() => grantUses.flush(), useEveryMs, report),
-    repeat(() => attempts.flush(), saveEveryMs, report),
-    repeat((isStopped) => trimClients(store, runtime, isStopped), trimEveryMs, report),
+  const saving = [
+    createJob((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
+    createJob(() => keeper.saveUnsaved(), saveEveryMs, report),
+    createJob(() => grantUses.flush(), useEveryMs, report),
+    createJob(() => attempts.flush(), saveEveryMs, report),
   ]
+  const tidying = [
+    createJob((isStopped) => inBatches(collect, collectLimit, runtime, isStopped), collectEveryMs, report),
+    createJob((isStopped) => trimClients(store, runtime, isStopped), trimEveryMs, report),
+  ]
+  const jobs = [...saving, ...tidying]
+  let coming: Promise<void> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  let lastAt = 0
+  let tidiedAt = 0
+
+  /** Begins a round when its time has come and the last one is over. */
+  async function nextRound(): Promise<void> {
+    const wait = roundEverySeconds - Math.max(0, runtime.now() - lastAt)
+    await Promise.all([last, wait > 0 && runtime.sleep(wait * 1000)])
+    // What a request does from now on may have been missed by this round.
+    coming = undefined
+    lastAt = runtime.now()
+    const isTidy = lastAt - tidiedAt < tidyEverySeconds
+    if (!isTidy) tidiedAt = lastAt
+    await (last = Promise.all((isTidy ? saving : jobs).map((job) => job.run())))
+  }
+
   return {
+    start: () => jobs.forEach((job) => job.start()),
+    async run() {
+      await Promise.all(jobs.map((job) => job.run()))
+    },
+    afterRequest: () => (coming ??= nextRound()),
     async stop() {
       await Promise.all(jobs.map((job) => job.stop()))
     },
   }
 }
 
-/** Runs `work` at an interval, never twice at once. */
-function repeat(
+/** Returns a job that never runs twice at once. */
+function createJob(
   work: (isStopped: () => boolean) => Promise<unknown>,
   everyMs: number,
   report: ReportUpkeep,
-): Upkeep {
+) {
   let running: Promise<unknown> | undefined
   let stopped = false
-  // Up to a tenth longer, so that instances started together drift apart.
-  const timer = setInterval(
-    () => {
-      running ??= work(() => stopped)
-        .catch((error: unknown) => report('upkeep_failed', { error }))
-        .finally(() => {
-          running = undefined
-        })
-    },
-    everyMs * (1 + Math.random() / 10),
-  )
-  timer.unref()
+  let timer: NodeJS.Timeout | undefined
+  const run = async (): Promise<void> => {
+    if (stopped) return
+    running ??= work(() => stopped)
+      .catch((error: unknown) => report('upkeep_failed', { error }))
+      .finally(() => {
+        running = undefined
+      })
+    await running
+  }
   return {
+    run,
+    start() {
+      // Up to a tenth longer, so that instances started together drift apart.
+      timer = setInterval(() => void run(), everyMs * (1 + Math.random() / 10)).unref()
+    },
     async stop() {
       stopped = true
       clearInterval(timer)

@@ -75,14 +75,10 @@ export async function startDrawbridge(
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
   let provider: ControlledProvider | undefined
-  const app = createApp(
-    config,
-    runtime,
-    log,
-    tools && 'open' in tools ? tools : serveModule(config, tools),
-    async (...given) =>
+  const app = createApp(config, runtime, log, tools && 'open' in tools ? tools : serveModule(config, tools), {
+    loadSandbox: async (...given) =>
       createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
-  )
+  })
   const { sandbox } = app
   await sandbox?.ready
   if (provider?.admin.findUser(account.email) === undefined) await provider?.admin.createUser(account)
