@@ -3,6 +3,8 @@ export interface ProviderSession {
   accessToken: string
   refreshToken: string
   expiresAt: number
+  /** Supabase only: true if it belongs to this server's client of the project's OAuth server, which alone can refresh it. */
+  isOfClient?: true | undefined
   /** OpenID Connect only: identifies the session when it is ended at the provider. */
   idToken?: string | undefined
   /** OpenID Connect only: the provider's id of the sign-in (`sid`), used in its logout notices. */

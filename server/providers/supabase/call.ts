@@ -13,8 +13,13 @@ export interface GotrueAddress {
 export interface GotrueRequest {
   method: 'GET' | 'POST'
   path: string
+  /** Sent as JSON, except {@link URLSearchParams}. */
   body?: unknown
   bearer?: string
+  /** Authenticates a client of the OAuth server. */
+  basic?: { id: string; secret: string }
+  /** Expects a redirect, whose URL is then the body. */
+  expects?: 'redirect'
   /** How long to wait for the response, if not as long as usual. */
   timeoutMs?: number
 }
@@ -42,22 +47,30 @@ export async function callGotrue(
   request: GotrueRequest,
   runtime: Pick<Runtime, 'fetch' | 'now'>,
 ): Promise<GotrueAnswer> {
-  const headers = new Headers({ accept: 'application/json', 'x-supabase-api-version': '2024-01-01' })
-  if (address.apiKey !== undefined) headers.set('apikey', address.apiKey)
-  if (request.bearer !== undefined) headers.set('authorization', `Bearer ${request.bearer}`)
-  if (request.body !== undefined) headers.set('content-type', 'application/json;charset=UTF-8')
   const response = await fetchFromProvider(
     new Request(address.url + request.path, {
       method: request.method,
-      headers,
-      redirect: 'error',
-      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+      redirect: request.expects === 'redirect' ? 'manual' : 'error',
+      ...contentOf(address, request),
     }),
     runtime,
     request.timeoutMs === undefined ? undefined : AbortSignal.timeout(request.timeoutMs),
   )
   const body = parseJson(await response.text())
+  const location = response.headers.get('location')
+  if (request.expects === 'redirect' && location !== null) return { kind: 'success', body: location }
   return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
+}
+
+function contentOf({ apiKey }: GotrueAddress, { bearer, basic, body }: GotrueRequest): RequestInit {
+  const headers = new Headers({ accept: 'application/json', 'x-supabase-api-version': '2024-01-01' })
+  if (apiKey !== undefined) headers.set('apikey', apiKey)
+  if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`)
+  if (basic !== undefined) headers.set('authorization', basicCredentials(basic))
+  // A form sets its type by itself.
+  if (body === undefined || body instanceof URLSearchParams) return { headers, body: body ?? null }
+  headers.set('content-type', 'application/json;charset=UTF-8')
+  return { headers, body: JSON.stringify(body) }
 }
 
 function refusalOf(request: GotrueRequest, response: Response, body: unknown, now: number): GotrueRefusal {
@@ -71,6 +84,12 @@ function refusalOf(request: GotrueRequest, response: Response, body: unknown, no
     code: codeOf(body) ?? asCode(headers.get('x-sb-error-code')),
     retryAfterSeconds: mayReturn ? retryAfterSeconds(Object.fromEntries(headers), now) : undefined,
   }
+}
+
+/** RFC 6749 section 2.3.1; a UUID and the secrets of the API read the same unencoded. */
+function basicCredentials({ id, secret }: { id: string; secret: string }): string {
+  const [user, password] = [id, secret].map((text) => encodeURIComponent(text).replaceAll('%20', '+'))
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
 /** Returns the string code of an error body, in any of the three shapes the API has used. */

@@ -7,6 +7,7 @@ import {
   ProviderError,
   type SocialMethod,
 } from '../../core/session/session-provider.ts'
+import { type AppClientConfig, appMethods } from './app-client.ts'
 
 const freshSeconds = 60
 
@@ -15,6 +16,8 @@ const notSocial = /^(?:email|phone|anonymous_users|saml|sso|passkeys?|web3.*)$/
 
 /** Settings that the auth API does not report about itself. */
 export interface OfferedMethods {
+  /** Our client of the OAuth server. */
+  client?: AppClientConfig | undefined
   /** Social sign-in methods to offer, by name; undefined offers what the provider reports. */
   social: readonly string[] | undefined
   captcha: Captcha | undefined
@@ -44,7 +47,7 @@ export function createCapabilities(
       const capabilities = {
         password: offered.password && enabled.includes('email'),
         email: enabled.includes('email') ? offered.email : undefined,
-        social: social.map(describeSocialMethod),
+        social: [...appMethods(offered.client), ...social.map(describeSocialMethod)],
         sso: isJsonObject(settings) && settings['saml_enabled'] === true,
         captcha: offered.captcha,
         // With autoconfirm every address counts as confirmed, even a mistyped one.

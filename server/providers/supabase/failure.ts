@@ -71,6 +71,26 @@ export const socialFailure: ReadRefusal = byTable({
   provider_disabled: 'disabled',
 })
 
+/**
+ * A refused approval in the name of a user who has just agreed in the web app, with the token of their session there; or one whose
+ * client or redirect URI is not set up.
+ */
+export const approvalFailure: ReadRefusal = byTable({
+  bad_jwt: 'invalid_token',
+  no_authorization: 'invalid_token',
+  session_not_found: 'invalid_token',
+  session_expired: 'invalid_token',
+  user_not_found: 'invalid_token',
+  user_banned: 'terminal',
+})
+
+/** A refused code of the OAuth server: unknown, expired, used, or of another verifier. */
+export const codeFailure: ReadRefusal = byTable({
+  invalid_grant: 'expired',
+  // Banned since the approval.
+  access_denied: 'terminal',
+})
+
 /** A refused start of single sign-on. */
 export const ssoFailure: ReadRefusal = byTable({
   sso_provider_not_found: 'unknown_domain',
@@ -110,6 +130,15 @@ export const refreshFailure: ReadRefusal = (refusal) => {
   return failure(refusal, isTerminal ? 'terminal' : 'transient')
 }
 
+/** The same for a session of our client. Where the client is refused, or the OAuth server is off, all its sessions are. */
+export const clientRefreshFailure: ReadRefusal = (refusal) => {
+  const { status, code = '' } = refusal
+  if (status === 400 && code === 'invalid_grant') return failure(refusal, 'terminal')
+  return clientCodes.has(code) ? failure(refusal, 'transient', false) : refreshFailure(refusal)
+}
+
+const clientCodes: ReadonlySet<string> = new Set(['invalid_credentials', 'feature_disabled'])
+
 /** An unclear refusal in the background: the same call may succeed later. */
 export const unclearFailure: ReadRefusal = (refusal) => failure(refusal, 'transient')
 
@@ -138,13 +167,17 @@ function byTable(meanings: Meanings): ReadRefusal {
   return (refusal) => failure(refusal, all.get(refusal.code ?? '') ?? failureOfStatus(refusal.status))
 }
 
-function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
+function failure(
+  refusal: GotrueRefusal,
+  kind: ProviderFailure,
+  isThisCallAlone: boolean = refusal.code !== undefined,
+): ProviderError {
   const { call, status, code, retryAfterSeconds } = refusal
   return new ProviderError(kind, `The auth API refused ${call}: ${status}${code ? ` ${code}` : ''}`, {
     // After a 5xx the outcome is unknown.
     outcomeKnown: isBetween(status, 400, 499),
     refused:
-      isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined
+      isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && isThisCallAlone
         ? 'by_code'
         : undefined,
     retryAfterSeconds,

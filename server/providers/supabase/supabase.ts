@@ -1,9 +1,9 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
 import {
+  type AppSignIn,
   type Identity,
   ProviderError,
   type ProviderSession,
@@ -11,6 +11,7 @@ import {
   type SignIn,
   type SignInStep,
 } from '../../core/session/session-provider.ts'
+import { type AppClient, appMethod, createAppClient, startPkce } from './app-client.ts'
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 import {
@@ -50,9 +51,10 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn' | 'verifyUser'>> {
+): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn' | 'verifyUser'>> & Pick<SessionProvider, 'appSignIn'> {
   const api = createApi(config, runtime)
   const { call, ping, readIdentity, send, signOut } = api
+  const client = config.client && createAppClient({ ...config.client, url: config.url }, call, runtime)
   return {
     issuer: config.issuer,
     capabilities: createCapabilities(
@@ -62,10 +64,11 @@ export function createGotrueProvider(
     ),
 
     ping,
-    ...createSignIns(config, api, runtime),
+    ...createSignIns(config, api, client, runtime),
+    ...(client && { appSignIn: (given) => appSignIn(given, client, api) }),
 
     verifySecondFactor: (given) => verifySecondFactor(given, api, runtime),
-    refresh: (session) => refresh(session, config, api, runtime),
+    refresh: (session) => refresh(session, config, api, client, runtime),
 
     async verify(accessToken) {
       const identity = await readIdentity(accessToken)
@@ -117,7 +120,8 @@ type SignIns = Pick<
 
 function createSignIns(
   config: GotrueConfig,
-  { call, firstStep, post }: ReturnType<typeof createApi>,
+  { call, firstStep, post }: GotrueApi,
+  client: AppClient | undefined,
   runtime: Pick<Runtime, 'randomBytes'>,
 ): Required<SignIns> {
   return {
@@ -139,6 +143,7 @@ function createSignIns(
     },
 
     async socialStart({ method, callbackUrl }) {
+      if (client && method === appMethod) return client.start(callbackUrl)
       const { secret, challenge } = await startPkce(runtime)
       const url = new URL(`${config.url}/authorize`)
       const scopes = config.socialScopes?.get(method) ?? neededScopes.get(method)
@@ -159,9 +164,13 @@ function createSignIns(
       return { url: readRedirect(await post('/sso', body, ssoFailure)), secret }
     },
 
-    async socialFinish({ params, secret }) {
+    async socialFinish({ params, secret, callbackUrl }) {
       const code = params.get('code')
       if (!code) throw returnFailure(params)
+      // Only the OAuth server returns our state.
+      if (client && params.has('state')) {
+        return firstStep(await client.redeem(code, secret, callbackUrl), { isOfClient: true })
+      }
       const body = { auth_code: code, code_verifier: secret }
       return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
     },
@@ -170,12 +179,6 @@ function createSignIns(
 
 function securityOf(captchaToken: string | undefined) {
   return { gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken } }
-}
-
-async function startPkce(runtime: Pick<Runtime, 'randomBytes'>) {
-  const secret = createCodeVerifier(runtime.randomBytes)
-  const code_challenge = await deriveCodeChallenge(secret)
-  return { secret, challenge: { code_challenge, code_challenge_method: 's256' } }
 }
 
 function readRedirect(body: unknown): string {
@@ -190,7 +193,7 @@ function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>
   const { send, ping } = createPing((request) => callGotrue(config, request, runtime), runtime)
 
   const readIdentity = createTokenVerifier(
-    { ...config, jwksUrl: `${config.url}/.well-known/jwks.json`, vouch },
+    { ...config, clientId: config.client?.id, jwksUrl: `${config.url}/.well-known/jwks.json`, vouch },
     runtime,
   )
 
@@ -215,24 +218,35 @@ function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>
     call({ method: 'POST', path, body, ...(bearer !== undefined && { bearer }) }, readRefusal)
 
   /** Signs out the session if `use` fails: its tokens exist nowhere else. */
-  async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
+  async function useOrEnd<T>(
+    session: ProviderSession,
+    use: (identity: Identity) => T | Promise<T>,
+  ): Promise<T> {
     try {
-      return use(await readIdentity(session.accessToken, { isFromProvider: true }))
+      return await use(await readIdentity(session.accessToken, { isFromProvider: true }))
     } catch (error) {
       await signOut(session).catch(() => undefined)
       throw error
     }
   }
 
-  async function firstStep(body: unknown): Promise<SignInStep> {
-    const session = readSession(body, runtime.now())
-    return useOrEnd(session, (identity) => {
-      const factors = factorsToAsk(body, identity.secondFactor, config.secondFactor)
+  async function firstStep(
+    body: unknown,
+    kind: Pick<ProviderSession, 'isOfClient'> = {},
+  ): Promise<SignInStep> {
+    const session = { ...readSession(body, runtime.now()), ...kind }
+    return useOrEnd(session, async (identity) => {
+      // The OAuth server returns tokens alone, at the first level even if the app's session has proven its factor.
+      const asked = kind.isOfClient && { user: await readUser(session.accessToken) }
+      const factors = factorsToAsk(asked ?? body, identity.secondFactor, config.secondFactor)
       return factors.length > 0
         ? { kind: 'second_factor', session, factors }
         : { kind: 'signed_in', signIn: { session, identity } }
     })
   }
+
+  const readUser = (bearer: string): Promise<unknown> =>
+    call({ method: 'GET', path: '/user', bearer }, unclearFailure)
 
   async function signOut({ accessToken }: ProviderSession): Promise<void> {
     const request = { method: 'POST', path: '/logout?scope=local', bearer: accessToken } as const
@@ -247,6 +261,16 @@ function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>
   return { call, firstStep, ping, post, readIdentity, send, signOut, useOrEnd }
 }
 
+/** A proof is the access token of the user's session in the web app. */
+async function appSignIn(
+  { proof, callbackUrl, state }: Parameters<NonNullable<SessionProvider['appSignIn']>>[0],
+  client: AppClient,
+  { readIdentity }: GotrueApi,
+): Promise<AppSignIn> {
+  const identity = await readIdentity(proof)
+  return { ...(await client.approve(proof, { callbackUrl, state })), identity, providerToken: proof }
+}
+
 async function verifySecondFactor(
   { session, factorId, code }: { session: ProviderSession; factorId: string; code: string },
   { post, useOrEnd }: GotrueApi,
@@ -254,7 +278,7 @@ async function verifySecondFactor(
 ): Promise<SignIn> {
   if (!isUuid(factorId)) throw new ProviderError('expired', 'There is no such second factor.')
   const path = `/factors/${factorId}`
-  const { accessToken } = session
+  const { accessToken, isOfClient } = session
   const challenge = await post(`${path}/challenge`, {}, secondFactorFailure, accessToken)
   const challengeId = isJsonObject(challenge) ? challenge['id'] : undefined
   if (typeof challengeId !== 'string') {
@@ -263,7 +287,8 @@ async function verifySecondFactor(
   const answer = { challenge_id: challengeId, code }
   // The session of the first step is superseded, even if its tokens are still valid.
   const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
-  const proven = readSession(body, runtime.now())
+  // Until its next refresh the token does not name our client.
+  const proven = { ...readSession(body, runtime.now()), ...(isOfClient && { isOfClient }) }
   return useOrEnd(proven, (identity) => {
     if (identity.secondFactor) return { session: proven, identity }
     throw new ProviderError('protocol', 'The auth API accepted a code without confirming the second factor.')
@@ -271,13 +296,18 @@ async function verifySecondFactor(
 }
 
 async function refresh(
-  { refreshToken }: ProviderSession,
+  { refreshToken, isOfClient }: ProviderSession,
   { secondFactor }: Pick<GotrueConfig, 'secondFactor'>,
   { post, signOut }: GotrueApi,
+  client: AppClient | undefined,
   runtime: Pick<Runtime, 'now'>,
 ): Promise<ProviderSession> {
+  if (isOfClient && !client) throw new ProviderError('transient', 'PROVIDER_CLIENT_ID is needed to refresh.')
   const body = { refresh_token: refreshToken }
-  const next = readSession(await post('/token?grant_type=refresh_token', body, refreshFailure), runtime.now())
+  const answer = await (isOfClient && client
+    ? client.refresh(refreshToken)
+    : post('/token?grant_type=refresh_token', body, refreshFailure))
+  const next = { ...readSession(answer, runtime.now()), ...(isOfClient && { isOfClient }) }
   // The API downgrades sessions when the factor is deleted, and continues to refresh them.
   if (secondFactor !== 'require' || readJwt(next.accessToken)?.claims['aal'] === 'aal2') return next
   await signOut(next).catch(() => undefined)

@@ -13,6 +13,8 @@ export interface TokenRequirements {
   jwksUrl: string
   /** Shared HS256 secret; undefined: symmetric signatures are never accepted. */
   hs256Secret: string | undefined
+  /** Id of our client of the OAuth server, whose tokens are accepted only where the provider itself issued them just now. */
+  clientId?: string | undefined
   /** Asks the auth API about a token whose key is not published, or not yet. */
   vouch: Vouch
 }
@@ -54,7 +56,7 @@ export function createTokenVerifier(
       // Sign-ins are limited separately.
       isFromProvider ? vouch : limitedVouch,
     )
-    return identityOf(payload, runtime.now())
+    return identityOf(payload, runtime.now(), isFromProvider ? requirements.clientId : undefined)
   }
 }
 
@@ -64,13 +66,16 @@ function importSecret(secret: string): Promise<CryptoKey> {
 }
 
 /** Returns the identity in verified claims; throws `invalid_token` naming the rule that failed. */
-function identityOf(claims: JWTPayload, now: number): Identity {
+function identityOf(claims: JWTPayload, now: number, clientId: string | undefined): Identity {
   requireRules(claims, now, [
     [isUuid(claims.sub), 'sub is not a UUID'],
     [claims['role'] === 'authenticated', 'role is not "authenticated"'],
     [isUuid(claims['session_id']), 'session_id is not a UUID'],
     [claims['is_anonymous'] !== true, 'the user is anonymous'],
-    [claims['client_id'] === undefined, 'it was issued to another OAuth client'],
+    [
+      [undefined, clientId].includes(claims['client_id'] as string | undefined),
+      'it was issued to another OAuth client',
+    ],
   ])
   const { email, name } = profileOfClaims(claims)
   return {
