@@ -97,7 +97,7 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
     appName: isTrial ? demoAppName : new URL(appUrl).host,
     // Apart, so that a token of a trial is unknown once the real provider serves: its client then signs in again.
     store: { kind: 'sqlite', path: `.drawbridge/${isTrial ? 'trial' : 'server'}.db` },
-    ...(isTrial && config.signInUrl !== undefined && trialClient),
+    ...(isTrial && trialClient),
     ...config,
   }
 }

@@ -10,6 +10,9 @@ export interface SandboxConfig {
   baseUrl: string
   cookieName: string
   tokenTtlSeconds: number
+  /** Of the one client of the OAuth server, with its secret; without them the OAuth server is off. */
+  providerClientId?: string | undefined
+  providerClientSecret?: string | undefined
   /** Path of its SQLite database, or `:memory:`. */
   database: string
 }
@@ -36,11 +39,14 @@ export function createSandbox(
   openProvider: typeof createEmbeddedProvider = createEmbeddedProvider,
 ): Sandbox {
   const { appUrl, providerUrl, baseUrl, cookieName, tokenTtlSeconds, database } = config
+  const { providerClientId: id, providerClientSecret: secret } = config
+  const redirectUri = `${baseUrl}/oauth/callback`
   const provider = openProvider(
     {
       url: providerUrl,
       siteUrl: appUrl,
-      redirectAllowList: [`${baseUrl}/oauth/callback`],
+      redirectAllowList: [redirectUri],
+      oauthClient: id && secret ? { id, secret, redirectUri } : undefined,
       tokenTtlSeconds,
       database,
     },

@@ -49,18 +49,19 @@ export function openProvider(
   config: ServerConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): SessionProvider {
-  const { providerIssuer: issuer, providerAudience: audience } = config
-  const { protocol } = providers[config.provider]
+  const { providerIssuer: issuer, providerAudience: audience, providerClientId: clientId } = config
+  const { protocol, isTrial } = providers[config.provider]
   if (protocol === 'app') {
     const { baseUrl, signInSecret: secret = '', sessionUrl } = config
     return createAppProvider({ issuer, baseUrl, secret, sessionUrl }, runtime)
   }
   if (protocol === 'openid_connect') {
+  if (protocol === 'openid_connect') {
     return createOidcProvider(
       {
         issuer,
         audience,
-        clientId: config.providerClientId ?? '',
+        clientId: clientId ?? '',
         clientSecret: config.providerClientSecret,
         scope: config.providerScope,
         parameters: config.providerParameters,
@@ -83,6 +84,15 @@ export function openProvider(
       password: config.password,
       email: config.emailSignIn,
       secondFactor: config.secondFactor,
+      client:
+        clientId === undefined
+          ? undefined
+          : {
+              id: clientId,
+              secret: config.providerClientSecret ?? '',
+              // With a page of its own the web app needs no button here.
+              label: config.signInUrl === undefined && !isTrial ? config.appName : undefined,
+            },
     },
     runtime,
   )

@@ -7,6 +7,13 @@ import { type AuthenticationMethod, refreshTokenOf, type Session, Sessions } fro
 import { SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
+/** The one client of the OAuth server. */
+export interface OAuthClient {
+  id: string
+  secret: string
+  redirectUri: string
+}
+
 /** Settings of the embedded provider. Every URL must be on this machine. */
 export interface EmbeddedProviderConfig {
   /** Base URL of the auth API, for example `http://localhost:8788/auth/v1`; also the `iss` of its tokens. */
@@ -19,6 +26,8 @@ export interface EmbeddedProviderConfig {
   tokenTtlSeconds: number
   /** SQLite path, or `:memory:`. */
   database: string
+  /** Undefined: the OAuth server is off. */
+  oauthClient?: OAuthClient | undefined
   /** Names of the enabled social sign-in methods, `google` by default. All lead to the same sandbox page. */
   socialProviders?: readonly string[]
 }
@@ -97,10 +106,11 @@ export function startSession(
   services: AuthServices,
   accountId: string,
   method: AuthenticationMethod,
+  clientId?: string,
 ): Promise<SessionBody> {
   const { accounts, sessions } = services
   accounts.refuseBanned(accounts.get(accountId))
-  return describeSession(services, sessions.create(accountId, method))
+  return describeSession(services, sessions.create(accountId, method, clientId))
 }
 
 /** Returns a session with a new access token for it. */
@@ -122,6 +132,7 @@ export async function describeSession(
     aal: session.aal,
     amr: session.amr,
     session_id: session.id,
+    client_id: session.clientId,
     is_anonymous: false,
     iat: issuedAt,
     exp: expiresAt,

@@ -6,6 +6,7 @@ import { AuthError, renderAuthError } from './auth-error.ts'
 import { AuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
 import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
+import { createOAuthApi } from './api/oauth-api.ts'
 import { createSocialApi } from './api/social-api.ts'
 import { company, createStandIn, google, type Played, type StandIn } from './social/stand-in.ts'
 
@@ -37,6 +38,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   const api = new Hono()
   api.route('/', createAuthApi(services))
   api.route('/factors', createFactorApi(services))
+  api.route('/oauth', createOAuthApi(services))
   api.route('/', createSocialApi(services, standIn))
   api.route('/', createEmailApi(services))
 

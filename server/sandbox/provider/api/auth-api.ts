@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
-import { AuthError } from '../auth-error.ts'
+import { AuthError, OAuthServerError } from '../auth-error.ts'
 import { hasVerifiedFactor, type Metadata } from '../accounts/account.ts'
 import {
   authenticate,
@@ -19,7 +19,7 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 export function createAuthApi(services: AuthServices): Hono {
   const api = new Hono()
 
-  // The doctor compares these members. The OAuth server that the others describe is not emulated.
+  // The doctor compares these members.
   api.get('/.well-known/openid-configuration', (c) => c.json({ issuer: services.config.url }))
   api.get('/health', (c) =>
     c.json({
@@ -144,16 +144,20 @@ export async function signIn(services: AuthServices, email: string, password: st
   return startSession(services, account.id, 'password')
 }
 
-/** `rotated` is false for a replay that gets the active token again. */
+/** `rotated` is false for a replay that gets the active token again. A session of a client is refreshed by that client only. */
 export async function refresh(
   services: AuthServices,
   token: string,
+  clientId?: string,
 ): Promise<{ session: SessionBody; rotated: boolean }> {
   const { accounts, sessions } = services
   if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
   const presented = sessions.present(token)
   const account = accounts.get(presented.session.accountId)
   accounts.refuseBanned(account, 400, 'Invalid Refresh Token: User Banned')
+  if (presented.session.clientId !== clientId) {
+    throw new OAuthServerError('invalid_client', "Client does not match the session's OAuth client")
+  }
   const { session, rotated } = sessions.rotate(presented)
   return { session: await describeSession(services, session), rotated }
 }

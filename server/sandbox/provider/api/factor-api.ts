@@ -61,7 +61,8 @@ export function createFactorApi(services: AuthServices): Hono {
       changed.factors = changed.factors.filter(({ id, status }) => id === factor.id || status === 'verified')
       factorOf(changed, factor.id).status = 'verified'
     })
-    return c.json(await describeSession(services, sessions.raise(session.id)))
+    // As the real API does, names the client of a session again from its next refresh on.
+    return c.json(await describeSession(services, { ...sessions.raise(session.id), clientId: undefined }))
   })
 
   return api

@@ -6,12 +6,21 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 import { Collection } from '../../database.ts'
 
-export type AuthenticationMethod = 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
+export type AuthenticationMethod =
+  | 'password'
+  | 'oauth'
+  | 'totp'
+  | 'otp'
+  | 'magiclink'
+  | 'sso/saml'
+  | 'oauth_provider/authorization_code'
 
 /** A session of an account. Times are epoch seconds. */
 export interface Session {
   id: string
   accountId: string
+  /** The client of the OAuth server that it belongs to. */
+  clientId?: string | undefined
   aal: 'aal1' | 'aal2'
   /** The sign-in methods and when each was used, newest first, as in the `amr` claim. */
   amr: { method: AuthenticationMethod; timestamp: number }[]
@@ -42,11 +51,12 @@ export class Sessions {
     this.#runtime = runtime
   }
 
-  create(accountId: string, method: AuthenticationMethod): Session {
+  create(accountId: string, method: AuthenticationMethod, clientId?: string): Session {
     const now = this.#runtime.now()
     return this.#sessions.save({
       id: randomUUID(),
       accountId,
+      clientId,
       aal: 'aal1',
       amr: [{ method, timestamp: now }],
       refreshKey: encodeBase64url(this.#runtime.randomBytes(32)),
