@@ -10,6 +10,9 @@ const siteUrl = 'http://localhost:8788'
 /** Redirect address of the social provider. */
 export const callbackUrl = 'http://localhost:8787/oauth/callback'
 
+/** Our client of the provider's OAuth server; an adapter has it only if it is configured. */
+export const oauthClient = { id: '0c1d2e3f-0000-4000-8000-00000000c11e', secret: 'client-secret' }
+
 /** Settings of an adapter for the embedded provider. */
 const gotrueConfig: GotrueConfig = {
   url: `${siteUrl}/auth/v1`,
@@ -51,6 +54,7 @@ export function startGotrue(): GotrueFixture {
       url: gotrueConfig.url,
       siteUrl,
       redirectAllowList: [callbackUrl],
+      oauthClient: { ...oauthClient, redirectUri: callbackUrl },
       tokenTtlSeconds: 3600,
       socialProviders: ['google', 'keycloak', 'azure'],
       database: ':memory:',
