@@ -56,7 +56,6 @@ export function openProvider(
     return createAppProvider({ issuer, baseUrl, secret, sessionUrl }, runtime)
   }
   if (protocol === 'openid_connect') {
-  if (protocol === 'openid_connect') {
     return createOidcProvider(
       {
         issuer,

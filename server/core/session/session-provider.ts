@@ -196,8 +196,11 @@ export interface SessionProvider {
   }): Promise<{ secret: string }>
   /** Rejects with `wrong_code`. */
   emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
-  /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
-  socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
+  /** `secret` stays on the server until {@link SessionProvider.socialFinish}; `state` if the return has it: a new id of the sign-in. */
+  socialStart(input: {
+    method: string
+    callbackUrl: string
+  }): Promise<{ url: string; secret: string; state?: string }>
   /** For the company with that domain; returns like a social sign-in. Rejects with `unknown_domain`. */
   ssoStart?(input: {
     domain: string

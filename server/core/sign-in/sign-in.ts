@@ -122,14 +122,15 @@ function domainOf(posted: string): string {
 
 async function leave(
   purpose: SignInPurpose,
-  start: () => Promise<{ url: string; secret: string }>,
+  start: () => Promise<{ url: string; secret: string; state?: string }>,
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<string> {
   const counted = await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
   try {
-    const { url, secret } = await start()
-    await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
+    const { url, secret, state: id = createPendingId(ports.runtime) } = await start()
+    const of = { id, bindingHash: hashSecret(visitor.binding) }
+    await storeSocialSignIn({ purpose, secret, counted }, of, ports)
     return url
   } catch (error) {
     await giveBackUnjudged(error, counted, ports)

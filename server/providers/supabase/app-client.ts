@@ -42,7 +42,7 @@ interface Started {
 /** Calls of the client. Tokens are returned as the API sent them. */
 export interface AppClient {
   /** Returns where a browser asks the web app's page of consent. */
-  start(callbackUrl: string): Promise<Started>
+  start(callbackUrl: string): Promise<Started & { state: string }>
   /** Asks and approves in the name of the user of `bearer`, who has agreed; the URL is the return with the code. */
   approve(bearer: string, request: { callbackUrl: string; state: string }): Promise<Started>
   redeem(code: string, verifier: string, callbackUrl: string): Promise<unknown>
@@ -77,9 +77,9 @@ export function createAppClient(
 
   return {
     async start(callbackUrl) {
-      // The verifier binds the return to this browser. The state tells it from other returns.
-      const { query, secret } = await request(callbackUrl, encodeBase64url(runtime.randomBytes(16)))
-      return { url: `${url}${path}?${query}`, secret }
+      const state = encodeBase64url(runtime.randomBytes(16))
+      const { query, secret } = await request(callbackUrl, state)
+      return { url: `${url}${path}?${query}`, secret, state }
     },
 
     async approve(bearer, { callbackUrl, state }) {

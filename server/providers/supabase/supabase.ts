@@ -51,7 +51,8 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn' | 'verifyUser'>> & Pick<SessionProvider, 'appSignIn'> {
+): Required<Omit<SessionProvider, 'readLogout' | 'appSignIn' | 'verifyUser'>> &
+  Pick<SessionProvider, 'appSignIn'> {
   const api = createApi(config, runtime)
   const { call, ping, readIdentity, send, signOut } = api
   const client = config.client && createAppClient({ ...config.client, url: config.url }, call, runtime)
