@@ -13,6 +13,7 @@ COPY rolldown.config.ts tsconfig.base.json ./
 COPY scripts/ scripts/
 COPY shared/ shared/
 COPY server/ server/
+COPY deploy/ deploy/
 # The one build makes both programs; the extension is not part of an image.
 COPY bridge/ bridge/
 RUN npm run prestart

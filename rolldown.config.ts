@@ -1,4 +1,5 @@
 import { defineConfig } from 'rolldown'
+import { deployFiles } from './scripts/deploy-files.ts'
 import { publishOutput } from './scripts/published-output.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
@@ -25,7 +26,7 @@ export default defineConfig([
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform,
     resolve,
-    plugins: [thirdPartyNotices(), publishOutput('server/dist', () => true)],
+    plugins: [thirdPartyNotices(), deployFiles(), publishOutput('server/dist', () => true)],
     output: { ...output, dir: fresh('server/dist', 'server') },
   },
   {

@@ -19,7 +19,7 @@ function changedAt(path) {
 }
 
 /** The last ones are written by `npm ci` and `npm install`. */
-const inputs = ['server', 'bridge', 'shared', 'scripts', 'package.json', 'package-lock.json']
+const inputs = ['server', 'bridge', 'shared', 'scripts', 'deploy', 'package.json', 'package-lock.json']
 inputs.push('rolldown.config.ts', 'tsconfig.base.json', 'node_modules/.package-lock.json')
 const outputs = ['server/dist/main.mjs', 'server/dist/library.mjs', 'bridge/dist/main.mjs']
 outputs.push('bridge/dist/keychain-helper.mjs')

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Plugin } from 'rolldown'
 
@@ -19,12 +19,13 @@ export function publishOutput(target: string, isRemoved: (name: string) => boole
     async writeBundle({ dir = '' }, bundle) {
       const isEntry = (name: string): boolean => bundle[name]?.type === 'chunk' && bundle[name].isEntry
       const names = Object.keys(bundle)
-      mkdirSync(target, { recursive: true })
       for (const name of [...names.filter((name) => !isEntry(name)), ...names.filter(isEntry)]) {
+        mkdirSync(dirname(join(target, name)), { recursive: true })
         renameSync(join(dir, name), join(target, name))
       }
       rmSync(dir, { recursive: true })
-      const old = readdirSync(target).filter((name) => !names.includes(name) && isRemoved(name))
+      const kept = new Set(names.map((name) => name.split('/')[0]))
+      const old = readdirSync(target).filter((name) => !kept.has(name) && isRemoved(name))
       if (old.length > 0) await delay(loadingMs)
       for (const name of old) rmSync(join(target, name), { recursive: true, force: true })
     },

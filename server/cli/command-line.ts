@@ -22,6 +22,7 @@ const program = 'drawbridge-server'
 
 const examples = `Examples:
   ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
+  ${program} init                            set it up for your web app, in this folder
   ${program} --tools ./my-tools.mjs          with your own tools
   ${program} --upstream http://127.0.0.1:9000/mcp   in front of an MCP server
   ${program} -- npx -y some-mcp-server       the same for a command that speaks stdio

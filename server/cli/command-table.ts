@@ -1,4 +1,5 @@
 import { type CommandRow, exitCode } from './command.ts'
+import { targets } from './init/target.ts'
 import { printFacts } from './terminal.ts'
 
 /** The commands besides the operations of `core/operator`. The first is the default. */
@@ -9,6 +10,32 @@ export const ownCommands: readonly CommandRow[] = [
     json: 'print the ready line as JSON on stdout',
     examples: ['', 'serve --store sqlite:/var/lib/drawbridge/server.db'],
     run: async (input) => (await import('./serve.ts')).serve(input),
+  },
+  {
+    usage: 'init',
+    description:
+      'Write settings, keys and files for a server into this folder, after looking at the web app and asking for the rest.',
+    examples: [
+      'init',
+      'init --provider supabase --app-url https://app.example.com --base-url https://mcp.example.com --target caddy',
+      'init --provider none --yes --json',
+    ],
+    switches: {
+      '--target <place>': `where it will run: ${Object.keys(targets).join(', ')}`,
+      '--yes': 'take the defaults instead of asking',
+      '--force': 'replace files; keys and tools stay',
+    },
+    shown: [
+      'provider',
+      'providerUrl',
+      'providerClientId',
+      'appUrl',
+      'signInUrl',
+      'baseUrl',
+      'upstream',
+      'tools',
+    ],
+    run: async (input, _operands, options) => (await import('./init/init.ts')).init(input, options),
   },
   {
     usage: 'doctor',

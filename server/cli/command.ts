@@ -86,7 +86,7 @@ export function failureJson(error: unknown): string {
 
 function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {
   if (error instanceof ConfigError) {
-    return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
+    return { messages: error.problems, nextStep: error.nextStep ?? everySetting, code: exitCode.usage }
   }
   if (error instanceof OperatorRefusal) {
     const { message, status, nextStep = 'For flags and examples, add --help.' } = error

@@ -61,7 +61,8 @@ export function settingsOfObject(object: Settings): SettingSources {
   }
 }
 
-const holdsPassword = /^[a-z]+:\/\/(?:[^/@]*:[^/@]+@|.*[?&]password=)/i
+/** Matches a URL with a password. */
+export const holdsPassword: RegExp = /^[a-z]+:\/\/(?:[^/@]*:[^/@]+@|.*[?&]password=)/i
 
 /** Flags whose value holds a password: a command line is visible to every user of the machine. */
 function exposedPasswords(flags: Texts): string[] {

@@ -16,7 +16,7 @@ const name = 'drawbridge-server'
 const npx: TypedProgram = { bare: `npx ${name}`, withArguments: `npx ${name}` }
 const npmStart: TypedProgram = { bare: 'npm start', withArguments: 'npm start --' }
 
-const command = String.raw`(?:serve|doctor|migrate|keys|grants|attempts|usage|clients|access|texts|--[a-z ]|\[)(?![a-z ]* failed\.)`
+const command = String.raw`(?:serve|init|doctor|migrate|keys|grants|attempts|usage|clients|access|texts|--[a-z ]|\[)(?![a-z ]* failed\.)`
 
 /** Other programs use the output of these, and npm start prints its own lines on stdout. */
 const captured = 'keys generate'

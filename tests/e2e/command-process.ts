@@ -62,6 +62,16 @@ export function runCommand(
   return run(argv, { cwd: server.directory, env, stdin })
 }
 
+/** Runs the built command line to its end in `folder`, with settings by variable name without prefix and nothing else of the caller's environment. */
+export function runIn(
+  folder: string,
+  argv: readonly string[],
+  settings: ServerSettings = {},
+): Promise<CommandEnd> {
+  const { HOME: _, ...env } = childEnvironment(join(folder, '..'), settings)
+  return run(argv, { cwd: folder, env })
+}
+
 /** Runs the built command line to its end in an empty folder, if wanted on another Node. */
 export async function runAlone(
   argv: readonly string[],

@@ -58,10 +58,15 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
   const base = await probeBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
   if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await probeOutside(config.baseUrl, runtime))
-  yield providers[config.provider].protocol === 'openid_connect'
-    ? await examineOidc(config, runtime)
-    : await examineSupabase(config, runtime)
+  yield await examineProvider(config, runtime)
   if (!faulty.has('upstream')) yield await examineUpstream(config, runtime)
+}
+
+/** Runs the checks of the session provider. */
+export function examineProvider(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
+  return providers[config.provider].protocol === 'openid_connect'
+    ? examineOidc(config, runtime)
+    : examineSupabase(config, runtime)
 }
 
 async function examineUpstream(
