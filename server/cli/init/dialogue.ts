@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { OperatorRefusal } from '../../core/operator/operation.ts'
 
 /** One question. */
-export interface Question {
+interface Question {
   text: string
   /** The answer to an empty line. Without it, an empty line asks again. */
   fallback?: string | undefined
