@@ -9,6 +9,7 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
+import { appChecks, probeApp, probeSignInPage, signInPageChecks } from './app-check.ts'
 import { probeBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
 import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
 import { probeClient, probeOidc, oidcChecks } from './oidc-check.ts'
@@ -58,15 +59,10 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
   const base = await probeBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
   if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await probeOutside(config.baseUrl, runtime))
+  if (config.signInUrl !== undefined && !providers[config.provider].isTrial)
+    yield findingsOf(signInPageChecks, await probeSignInPage(config.signInUrl, runtime))
   yield await examineProvider(config, runtime)
   if (!faulty.has('upstream')) yield await examineUpstream(config, runtime)
-}
-
-/** Runs the checks of the session provider. */
-export function examineProvider(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
-  return providers[config.provider].protocol === 'openid_connect'
-    ? examineOidc(config, runtime)
-    : examineSupabase(config, runtime)
 }
 
 async function examineUpstream(
@@ -76,6 +72,18 @@ async function examineUpstream(
   const reading = upstream === undefined ? undefined : readUpstream(upstream, process.env)
   if (reading?.kind !== 'read') return []
   return findingsOf(upstreamChecks, await probeUpstream(reading.value, runtime))
+}
+
+/** Runs the checks of the session provider. */
+export async function examineProvider(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
+  switch (providers[config.provider].protocol) {
+    case 'gotrue':
+      return examineSupabase(config, runtime)
+    case 'openid_connect':
+      return examineOidc(config, runtime)
+    case 'app':
+      return findingsOf(appChecks, await probeApp(config, runtime))
+  }
 }
 
 async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
