@@ -154,7 +154,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     refusal: true,
   }),
   grant_ended: audit(
-    'A grant ended early: a code or token was reused, the grant was revoked, or the access rules no longer allow its user.',
+    'A grant ended early: a code or token was reused, the grant was revoked or replaced after a step-up, or the access rules no longer allow its user.',
     {
       fields: [...grant, 'reason'],
       detail: 'reason',

@@ -10,7 +10,7 @@ import {
   placeIn,
 } from './choice.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
-import { postForm } from './plain-client.ts'
+import { postForm, registerPlainClient, statusOfCall, type Tokens } from './plain-client.ts'
 import { type SdkClient, type SdkClientName, sdkClientNames, sdkClients } from './sdk-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -183,6 +183,32 @@ it.each(sdkClientNames.filter((name) => signInsOfRefusal(name) > 0))(
     await client.signIn()
     expect(person.seen.at(-1)?.boxes).toEqual([`-${write}`])
     expect(await client.call('write')).toMatchObject({ scope: `mcp ${write}`, workspace: 'sales' })
+    expect((await person.connections()).map(({ scope }) => scope)).toEqual([`mcp ${write}`])
     await client.end()
   },
 )
+
+it('a step-up ends the connection that it came from when its code is redeemed, a refresh of it under way included', async () => {
+  const person = await createChoosingPerson(server, world, two)
+  const client = await registerPlainClient(server)
+  client.authorizationUrl.searchParams.set('scope', `mcp ${read}`)
+  const first = await client.connect(person)
+  client.authorizationUrl.searchParams.set('scope', `mcp ${read} ${write}`)
+  const code = await client.code(person)
+  const old = (await (await client.refresh(first.refresh_token)).json()) as Tokens
+  expect(await statusOfCall(server, old.access_token)).toBe(200)
+  const [redeemed, refreshed] = await Promise.all([client.redeem(code), client.refresh(old.refresh_token)])
+  const next = (await redeemed.json()) as Tokens
+  const late = refreshed.status === 200 ? [(await refreshed.json()) as Tokens] : []
+  for (const { access_token: access, refresh_token: refresh } of [old, ...late]) {
+    expect(await statusOfCall(server, access)).toBe(401)
+    const answer = await client.refresh(refresh)
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_grant' }])
+  }
+  expect(await statusOfCall(server, next.access_token)).toBe(200)
+  expect((await client.refresh(next.refresh_token)).status).toBe(200)
+  expect((await person.connections()).map(({ scope }) => scope)).toEqual([`mcp ${read} ${write}`])
+  expect(server.events('grant_ended')).toContainEqual(
+    expect.objectContaining({ client_id: client.id, reason: 'replaced' }),
+  )
+})

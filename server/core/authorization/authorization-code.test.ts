@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { dueSignOuts, grantSeconds, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  type GrantSample,
+  grantSample,
+  grantSeconds,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import {
   authorizationRequest,
@@ -14,6 +21,8 @@ import {
   redeemAuthorizationCode,
 } from './authorization-code.ts'
 import { hashSecret } from '../seal.ts'
+import type { Grant, Workspace } from '../session/grant.ts'
+import { ScopeCatalogue } from '../tokens/scope.ts'
 import { tokenKey, type TokenResponse } from '../tokens/token-issue.ts'
 
 let { runtime, store, ports, ended } = issuingSample()
@@ -199,4 +208,93 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
       expect(await accessIsLive(accessToken)).toBe(true)
     },
   )
+})
+
+describe('the grant that a client has stepped up from', () => {
+  const user = {
+    id: 'https://provider.example/auth/v1#sub ada',
+    sub: 'sub ada',
+    email: 'ada@example.com',
+    name: undefined,
+  }
+  const sales = { id: 'sales', name: 'Sales' }
+  const older: Partial<Grant> = { user, clientId: 'mcpc_public', scope: 'mcp a', workspace: sales }
+  const scopes = new ScopeCatalogue({ a: 'A', b: 'B', c: 'C' })
+
+  /** Issues a code that replaces the grant of `sample`, and redeems it unless `redeems` is false. */
+  async function stepUp(
+    sample: GrantSample,
+    changes: { scope?: string; workspace?: Workspace | undefined } = {},
+    redeems = true,
+  ): Promise<string | undefined> {
+    await addGrant(store, sample)
+    const given = { scope: 'mcp a b', workspace: sales, replaces: sample.grant.id, ...changes }
+    const request = { ...authorizationRequest(), ...given }
+    ;({ code } = await issueAuthorizationCode(request, signInSample(), { ...ports, scopes }))
+    ports = { ...ports, scopes }
+    if (redeems) await redeem()
+    return (await store.findGrant(sample.grant.id))?.end?.reason
+  }
+
+  it.each<[what: string, scope: string, of: string]>([
+    ['one scope more', 'mcp a b', 'mcp a'],
+    ['its first scope', 'mcp a', 'mcp'],
+    ['one scope more, in another order', 'mcp b c a', 'mcp a b'],
+    ['one scope more, and no offline_access', 'mcp a b', 'mcp a offline_access'],
+  ])('a grant ends when a step-up to %s is redeemed', async (_what, scope, of) => {
+    const sample = grantSample('old', { ...older, scope: of })
+    expect(await stepUp(sample, { scope })).toBe('replaced')
+    expect(ended).toEqual([['grant old', 'replaced']])
+    expect(await accessIsLive(sample.tokens.accessHash)).toBe(false)
+  })
+
+  it.each<[what: string, changes: Parameters<typeof stepUp>[1], of?: Partial<Grant>]>([
+    ['has the same scopes, as one that another device of the client gets', { scope: 'mcp a' }],
+    ['lacks one of its scopes', { scope: 'mcp b c' }],
+    ['has fewer scopes', { scope: 'mcp' }],
+    ['has offline_access more', { scope: 'mcp a offline_access' }],
+    ['is for another workspace', { workspace: { id: 'legal', name: 'Sales' } }],
+    ['has no workspace', { workspace: undefined }],
+    ['has a workspace that it lacks', {}, { workspace: undefined }],
+    ['is of another user', {}, { user: { ...user, id: 'https://provider.example/auth/v1#other' } }],
+  ])('a grant stays when the new one %s', async (_what, changes, of) => {
+    expect(await stepUp(grantSample('old', { ...older, ...of }), changes)).toBeUndefined()
+    expect(ended).toEqual([])
+  })
+
+  it('a grant ends when the name of its workspace has changed since', async () => {
+    const workspace = { id: 'sales', name: 'Sales and more' }
+    expect(await stepUp(grantSample('old', older), { workspace })).toBe('replaced')
+  })
+
+  it('a grant stays while the code of the new one is not redeemed, and when it never is', async () => {
+    expect(await stepUp(grantSample('old', older), {}, false)).toBeUndefined()
+    await expect(redeem({ codeVerifier: 'x'.repeat(43) })).rejects.toThrow()
+    await runtime.advance(61_000)
+    await expect(redeem()).rejects.toThrow()
+    expect((await store.findGrant('grant old'))?.end).toBeUndefined()
+  })
+
+  it('a grant that ended before keeps the reason of that, and is not reported', async () => {
+    const sample = grantSample('old', older)
+    await stepUp(sample, {}, false)
+    await store.endGrant('grant old', 'revoked_by_user', runtime.now())
+    await redeem()
+    expect([(await store.findGrant('grant old'))?.end?.reason, ended]).toEqual(['revoked_by_user', []])
+  })
+
+  it('a grant that was narrowed between sign-in and redemption ends, and one that was moved stays', async () => {
+    const now = runtime.now()
+    await stepUp(grantSample('old', older), {}, false)
+    const from = { scope: 'mcp a', workspace: sales }
+    const to = { scope: 'mcp', workspace: sales }
+    await store.changeGrant({ grantId: 'grant old', from, to }, now)
+    await redeem()
+    expect((await store.findGrant('grant old'))?.end?.reason).toBe('replaced')
+    await stepUp(grantSample('other', older), {}, false)
+    const moved = { scope: 'mcp a', workspace: { id: 'legal', name: 'Legal' } }
+    await store.changeGrant({ grantId: 'grant other', from, to: moved }, now)
+    await redeem()
+    expect((await store.findGrant('grant other'))?.end).toBeUndefined()
+  })
 })

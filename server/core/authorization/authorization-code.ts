@@ -13,6 +13,7 @@ import {
   userOf,
   type Workspace,
 } from '../session/grant.ts'
+import { isLive } from '../session/grant-pages.ts'
 import { requireOurResource } from '../tokens/resource.ts'
 import type { ScopeCatalogue } from '../tokens/scope.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
@@ -48,6 +49,7 @@ export interface CodeRedemptionRequest {
 /** The contents of a future grant, from any kind of request. */
 export interface GrantRequest extends Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'> {
   workspace?: Workspace | undefined
+  replaces?: AuthorizationCodeRecord['replaces']
 }
 
 /** Issues a code of 256 random bits, valid for 60 seconds, single use. The grant's lifetime starts now. */
@@ -57,9 +59,9 @@ export async function issueAuthorizationCode(
   ports: AuthorizationCodePorts,
 ): Promise<{ code: string; grantId: string }> {
   const code = encodeBase64url(ports.runtime.randomBytes(32))
-  const { redirectUri, codeChallenge } = request
+  const { redirectUri, codeChallenge, replaces } = request
   const expiresAt = ports.runtime.now() + codeTtlSeconds
-  const record = { codeHash: hashSecret(code), redirectUri, codeChallenge, expiresAt }
+  const record = { codeHash: hashSecret(code), redirectUri, codeChallenge, expiresAt, replaces }
   return { code, grantId: await addGrantCode(record, request, signIn, ports) }
 }
 
@@ -134,6 +136,7 @@ export async function redeemGrantCode(
   const redemption = await store.redeemAuthorizationCode(record.codeHash, tokens, now)
   switch (redemption.kind) {
     case 'redeemed':
+      await endOutgrown(record, ports)
       return { grant, response: tokenResponse(pair, now) }
     case 'used':
       if (now - redemption.redeemedAt <= reuseGraceSeconds) throw unusableCode('already used')
@@ -153,6 +156,22 @@ export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'c
 }
 
 /** Ends a grant whose code was reused. Reports it once: the holder of the code and its verifier could otherwise fill the log. */
+/** Ends the grant that a client has stepped up from, if it has nothing that the new one lacks, and less. */
+async function endOutgrown(
+  { grant, replaces }: AuthorizationCodeRecord,
+  { store, runtime, scopes, reportGrantEnd }: AuthorizationCodePorts,
+): Promise<void> {
+  const older = replaces === undefined ? undefined : await store.findGrant(replaces)
+  if (!older || !isLive(older, runtime.now())) return
+  const { user, workspace, scope } = older.grant
+  const given = scopes.optionalOf(grant.scope)
+  const held = scopes.optionalOf(scope)
+  const isMore = given.length > held.length && held.every((name) => given.includes(name))
+  if (!isMore || user.id !== grant.user.id || workspace?.id !== grant.workspace?.id) return
+  await store.endGrant(older.grant.id, 'replaced', runtime.now())
+  reportGrantEnd(older.grant, 'replaced')
+}
+
 async function endReused(
   { id }: Grant,
   { store, runtime, reportGrantEnd }: AuthorizationCodePorts,

@@ -62,6 +62,7 @@ export type GrantEndReason =
   | 'revoked_by_operator'
   | 'client_removed'
   | 'access_rule'
+  | 'replaced'
 
 /** Reports to the operator that a grant was ended for safety; contains no secrets. */
 export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void
@@ -167,6 +168,8 @@ export interface AuthorizationCodeRecord {
   redirectUri: string
   codeChallenge: string
   expiresAt: number
+  /** The grant that the client may have stepped up from; it ends once this code is redeemed for all that it has and more. */
+  replaces?: string | undefined
 }
 
 /** Result of redeeming a code; `redeemedAt` is epoch seconds. */

@@ -47,14 +47,23 @@ export async function offerScopes(
   sealed: string | undefined,
   { store, sealer, runtime }: ScopeChoicePorts,
 ): Promise<ScopeBox[]> {
-  const clientHash = hashSecret(clientId)
-  const choice = openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
+  const choice = lastChoice(clientId, sealed, sealer)
   const record = choice && (await store.findGrant(choice.grantId))
   if (!record || !isLive(record, runtime.now())) return optional.map((scope) => ({ scope, ticked: true }))
   const held = record.grant.scope.split(' ')
   return optional
     .filter((scope) => !held.includes(scope))
     .map((scope) => ({ scope, ticked: !choice.seen.includes(scope) }))
+}
+
+/** Returns the last choice for a client in a browser, whose cookie is `sealed`. */
+export function lastChoice(
+  clientId: string,
+  sealed: string | undefined,
+  sealer: Sealer,
+): RememberedChoice | undefined {
+  const clientHash = hashSecret(clientId)
+  return openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
 }
 
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */

@@ -234,4 +234,45 @@ describe('a step-up', () => {
     }
     expect(browser.cookieHeader('http://localhost:8787/').length).toBeLessThan(6000)
   })
+
+  /** Signs in at a page that asks for both scopes. Returns the grant that this replaces. */
+  async function replaced(at: Promise<Visit>, by: Browser = browser): Promise<string | undefined> {
+    const { store, runtime } = login.shared
+    await by.submit(await at, 'password', { ...adasPassword, scope: [read, write] })
+    const [code] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 1 })
+    return code && (await store.findAuthorizationCode(code.codeHash))?.replaces
+  }
+
+  it('a step-up replaces the last grant of its client in this browser', async () => {
+    await signIn(await open(`mcp ${read}`))
+    await redeem()
+    await signIn(await open(`mcp ${read}`))
+    const last = await redeem()
+    expect(await replaced(open())).toBe(last)
+  })
+
+  it('a sign-in replaces no grant of another browser, nor one of a client of the same name', async () => {
+    await signIn(await open(`mcp ${read}`))
+    await redeem()
+    expect(await replaced(open(asked, login.browser()), login.browser())).toBeUndefined()
+    const client = await login.shared.store.findClient('mcpc_public')
+    await login.shared.store.addClient({ ...client!, id: 'mcpc_twin' })
+    const url = login.authorizeUrl()
+    url.searchParams.set('scope', asked)
+    url.searchParams.set('client_id', 'mcpc_twin')
+    expect(await replaced(browser.visit(url))).toBeUndefined()
+  })
+
+  it('a device replaces no grant, and none replaces that of a device, which may be anywhere', async () => {
+    const openDevice = async (): Promise<Visit> => {
+      const device = await login.startDevice(undefined, asked)
+      const entry = await browser.visit('http://localhost:8787/oauth/device')
+      return browser.submit(entry, 'user_code', { user_code: device.user_code })
+    }
+    await signIn(await openDevice(), { scope: [] })
+    await redeem()
+    expect(await replaced(open())).toBeUndefined()
+    await redeem()
+    expect(await replaced(openDevice())).toBeUndefined()
+  })
 })

@@ -27,6 +27,11 @@ export function boxViews(
   return boxes.map((box) => ({ ...box, text: describeScope(box.scope, scopes, language).join() }))
 }
 
+/** Names a client in the cookie with the choices. As a device it has others, since it need not be where the browser is. */
+export function choosing({ kind, client }: ClientSubject): string {
+  return `${kind} ${client.id}`
+}
+
 /** Gives the subject its boxes when it is first shown. Without optional scopes nothing is looked up. */
 export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
   const { subject, request, ports } = visit
@@ -35,7 +40,7 @@ export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
   if (optional.length === 0) return visit
   const choices = ports.cookies.choices.read(request)
   const choicePorts = { ...ports.signIn, store: ports.store }
-  const boxes = await offerScopes(optional, subject.client.id, choices, choicePorts)
+  const boxes = await offerScopes(optional, choosing(subject), choices, choicePorts)
   return { ...visit, subject: { ...subject, boxes } }
 }
 
@@ -73,7 +78,7 @@ export function withChoice(
 ): Response {
   const asked = codes.scopes.optionalOf(askedScope(subject))
   if (asked.length === 0) return answer
-  const of = { clientId: subject.client.id, grantId }
+  const of = { clientId: choosing(subject), grantId }
   const sealed = rememberChoice(cookies.choices.read(request), of, asked, signIn.sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer

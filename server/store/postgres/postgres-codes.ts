@@ -14,7 +14,7 @@ import { grantOf, ownerOf } from '../sql/grants.ts'
 import { insertSession, releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 
-const insertWithSession = `WITH session AS (${insertSession(17)}) ${insertCode}`
+const insertWithSession = `WITH session AS (${insertSession(18)}) ${insertCode}`
 
 /** Builds a statement that expires the codes `chosen` selects at $2, and makes their sessions due for sign-out. */
 function expiry(chosen: string): string {

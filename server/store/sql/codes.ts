@@ -4,7 +4,7 @@ import { camelCased, type SqlDatabase, type Values } from './sql.ts'
 
 /** Columns of a code that {@link codeOf} reads. */
 export const codeColumns: string = `${camelCased(
-  'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id, workspace_name, redirect_uri, code_challenge',
+  'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, workspace_id, workspace_name, redirect_uri, code_challenge, replaces',
 )}, grant_id AS id, grant_created_at AS "createdAt", grant_expires_at AS "expiresAt", expires_at AS "codeExpiresAt"`
 
 export interface CodeRow extends GrantRow, Omit<AuthorizationCodeRecord, 'grant' | 'expiresAt'> {
@@ -18,14 +18,15 @@ function codeOf(row: CodeRow): AuthorizationCodeRecord {
     redirectUri: row.redirectUri,
     codeChallenge: row.codeChallenge,
     expiresAt: row.codeExpiresAt,
+    replaces: row.replaces ?? undefined,
   }
 }
 
 /** Adds a code: the values come from {@link codeValues}. It holds its session until it is redeemed, or expires. */
 export const insertCode = `INSERT INTO authorization_code (code_hash, grant_id, user_id, user_sub, user_email, user_name,
     client_id, resource, scope, workspace_id, workspace_name, grant_created_at, grant_expires_at, redirect_uri,
-    code_challenge, expires_at, holds_session_until)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`
+    code_challenge, expires_at, replaces, holds_session_until)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $16)`
 
 /** Returns the values of {@link insertCode}. */
 export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values {
@@ -47,6 +48,7 @@ export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values 
     code.redirectUri,
     code.codeChallenge,
     code.expiresAt,
+    code.replaces,
   ]
 }
 

@@ -70,7 +70,8 @@ function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect
      code_hash ${key} PRIMARY KEY, grant_id ${key} NOT NULL, user_id ${key} NOT NULL, user_sub text NOT NULL,
      user_email text, user_name text, client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL,
      workspace_id text, workspace_name text, grant_created_at ${integer} NOT NULL, grant_expires_at ${integer} NOT NULL, redirect_uri text NOT NULL,
-     code_challenge text NOT NULL, expires_at ${integer} NOT NULL, redeemed_at ${integer}, holds_session_until ${integer}
+     code_challenge text NOT NULL, expires_at ${integer} NOT NULL, redeemed_at ${integer}, holds_session_until ${integer},
+     replaces text
    ) ${options()};
    CREATE INDEX authorization_code_expiry ON authorization_code (expires_at);
    CREATE INDEX authorization_code_session ON authorization_code (holds_session_until);

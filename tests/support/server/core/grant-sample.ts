@@ -49,6 +49,7 @@ export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSamp
       redirectUri: 'http://127.0.0.1:4711/callback',
       codeChallenge: `challenge ${name}`,
       expiresAt: start + 60,
+      replaces: `grant before ${name}`,
     },
     session: sessionSample(whole.id, `sealed ${name} 1`),
     tokens: { ...mintedSample(`${name} 1`), familyHash: `family ${name}` },
