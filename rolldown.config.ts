@@ -26,7 +26,7 @@ export default defineConfig([
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform,
     resolve,
-    plugins: [thirdPartyNotices(), deployFiles(), publishOutput('server/dist', () => true)],
+    plugins: [thirdPartyNotices(), deployFiles(), publishOutput('server/dist', (name) => name !== 'types')],
     output: { ...output, dir: fresh('server/dist', 'server') },
   },
   {

@@ -10,6 +10,7 @@ export const pages: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'bridge/README.md',
+  'server/README.md',
   ...globSync(['docs/**/*.md', 'examples/*/README.md', 'tests/provider-contract/README.md'], {
     cwd: root,
   }).toSorted(),

