@@ -47,6 +47,21 @@ describe('doctor, on Postgres', () => {
     expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
   })
 
+  it('doctor reads the schema that the address names', async () => {
+    const url = await server.createDatabase()
+    const store = openPostgresStore(`${url}?schema=apart`)
+    const sample = grantSample('a')
+    await addGrant(store, { ...sample, session: { ...sample.session, sealed: 'lost.sealed' } })
+    await store.close()
+    expect((await probePostgres(`${url}?schema=apart`)).schema).toBeGreaterThan(0)
+    expect((await probePostgres(url)).schema).toBe(0)
+    const { findings } = await checkStore(
+      { store: { kind: 'postgres', url: `${url}?schema=apart` }, providerIssuer: 'https://provider' },
+      { kids: ['k'], now: 0 },
+    )
+    expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
+  })
+
   it('doctor fails an unusable database without printing the password', async () => {
     for (const url of [
       server.url('nothing'),

@@ -233,13 +233,14 @@ export interface PostgresFacts {
  */
 export async function probePostgres(url: string): Promise<PostgresFacts> {
   const { Client } = await import('pg')
-  const client = new Client(parsePostgresUrl(url).pool)
+  const address = parsePostgresUrl(url)
+  const client = new Client(address.pool)
   // A broken connection also rejects the query.
   client.on('error', () => {})
   try {
     await client.connect()
     await client.query('BEGIN READ ONLY')
-    const schema = await readPostgresSchema(client)
+    const schema = await readPostgresSchema(client, address.schema)
     const { rows } = await client.query<Omit<PostgresFacts, 'url' | 'schema'>>(
       `SELECT current_setting('server_version') AS server, current_setting('synchronous_commit') AS "synchronousCommit",
          pg_is_in_recovery() AS "isStandby"`,

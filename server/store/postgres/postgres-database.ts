@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresFailure, readPostgresFailure } from './error.ts'
-import { migratePostgres } from './postgres-schema.ts'
+import { inSchema, migratePostgres } from './postgres-schema.ts'
 import { decodeText, encodeText } from '../sql/storable-text.ts'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
 import { answerTimeoutMs, parsePostgresUrl, type PostgresAddress } from './url.ts'
@@ -34,9 +34,18 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   const password = decodeURIComponent(new URL(url).password)
   const connections = openConnections(address, password)
   let prepared: Promise<PostgresFailure | undefined> | undefined
+  const { schema } = address
+  const placed = new Map<string, string>()
+
+  function inPlace(statement: string): string {
+    if (schema === undefined) return statement
+    const known = placed.get(statement) ?? inSchema(schema, statement)
+    placed.set(statement, known)
+    return known
+  }
 
   async function migrate(): Promise<PostgresFailure | undefined> {
-    const outcome = await connections.use((client) => migratePostgres(client))
+    const outcome = await connections.use((client) => migratePostgres(client, undefined, schema))
     if ('result' in outcome) return undefined
     // The next call retries.
     prepared = undefined
@@ -54,7 +63,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   async function run<Row>(statement: string, values: Values, mayRepeat: boolean): Promise<Row[]> {
     const unprepared = await (prepared ??= migrate())
     if (unprepared) throw errorOf(unprepared)
-    const query = queryOf(statement, values, address.named)
+    const query = queryOf(inPlace(statement), values, address.named)
     const began = performance.now()
     for (let tries = 1; ; tries += 1) {
       const outcome = await connections.use((client) => client.query<Record<string, unknown>>(query))

@@ -118,6 +118,31 @@ it('the tables are in the first schema of the search path', async () => {
   expect((await tables()).filter((name) => String(name).startsWith('public.'))).toEqual([])
 })
 
+it('the schema of the address is made with the tables, by one of eight instances, and nothing is anywhere else', async () => {
+  const stores = Array.from({ length: 8 }, () => openStore(`${url}?schema=user`))
+  await Promise.all(stores.map((store) => store.prepare()))
+  await Promise.all(stores.map((store, index) => addGrant(store, grantSample(`${index}`))))
+  expect(await server.query(url, 'SELECT count(*)::int FROM "user".grants')).toEqual([{ count: 8 }])
+  expect((await tables()).filter((name) => !String(name).startsWith('user.'))).toEqual([])
+})
+
+it('two schemas of one database have separate tables, beside tables of the same names', async () => {
+  await server.query(url, 'CREATE TABLE grants (of_the_app text); CREATE TABLE client (of_the_app text)')
+  const [one, other] = ['one', 'other'].map((schema) => openStore(`${url}?schema=${schema}`))
+  const { tokens } = await addGrant(one!, grantSample('a'))
+  expect(await one!.findAccessToken(tokens.accessHash, start)).toBeDefined()
+  expect(await other!.findAccessToken(tokens.accessHash, start)).toBeUndefined()
+  expect(await server.query(url, 'SELECT count(*)::int FROM public.grants')).toEqual([{ count: 0 }])
+})
+
+it('an account that may make no schema can use one that it was given, and otherwise reads what is missing', async () => {
+  await server.query(url, `CREATE ROLE guest LOGIN PASSWORD 'guest'`)
+  const guest = `${url.replace(/\/\/.*@/, '//guest:guest@')}?schema=given`
+  await expect(openStore(guest).prepare()).rejects.toThrow(/permission denied for database/)
+  await server.query(url, 'CREATE SCHEMA given AUTHORIZATION guest')
+  await addGrant(openStore(guest), grantSample('a'))
+})
+
 it('a database in another encoding is refused: it could not hold every name', async () => {
   await server.query(url, `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
   await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(/encoding LATIN1; UTF8 is required/)

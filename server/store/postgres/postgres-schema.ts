@@ -40,6 +40,17 @@ export const postgresMigrations: readonly string[] = [
    CREATE INDEX refresh_token_grant ON refresh_token (grant_id);`,
 ]
 
+const tables = [...postgresMigrations.join('').matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)
+const placeOfTable = new RegExp(String.raw`(\b(?:FROM|JOIN|INTO|UPDATE)|,)\s+(${tables.join('|')})\b`, 'g')
+
+/**
+ * Returns `statement` with our tables in `schema`. Behind a pooler in transaction mode no `search_path` outlives a statement, so each has
+ * to name it.
+ */
+export function inSchema(schema: string, statement: string): string {
+  return statement.replaceAll(placeOfTable, `$1 "${schema}".$2`)
+}
+
 // An arbitrary lock number no other program uses: the letters "drawbr".
 const lockNumber = 0x64_72_61_77_62_72
 const oldestServer = 150_000
@@ -52,13 +63,21 @@ const oldestServer = 150_000
 export async function migratePostgres(
   client: Pick<ClientBase, 'query'>,
   migrations: readonly string[] = postgresMigrations,
+  schema?: string,
 ): Promise<void> {
-  if ((await checkServer(client)) && (await readVersion(client, migrations)) === migrations.length) return
+  const isThere = await checkServer(client, schema)
+  if (isThere && (await readVersion(client, migrations, schema)) === migrations.length) return
   await client.query('BEGIN')
   try {
     // A large table takes time, for the migrating server and for those that wait.
     await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`)
     await client.query(`SELECT pg_advisory_xact_lock(${lockNumber})`)
+    if (schema !== undefined) {
+      // Looked up first: an account that may not create a schema can be given one.
+      const { rows } = await client.query(`SELECT 1 WHERE to_regnamespace('${schema}') IS NOT NULL`)
+      if (rows.length === 0) await client.query(`CREATE SCHEMA "${schema}"`)
+      await client.query(`SET LOCAL search_path = "${schema}"`)
+    }
     // Created rather than looked up: a connection may have cached that it does not exist.
     await client.query('CREATE TABLE IF NOT EXISTS drawbridge_schema (version integer NOT NULL)')
     const version = await readVersion(client, migrations)
@@ -75,14 +94,21 @@ export async function migratePostgres(
 }
 
 /** Returns the version of the schema, 0 without one. Throws {@link DatabaseRefusedError} for a database that cannot be used. */
-export async function readPostgresSchema(client: Pick<ClientBase, 'query'>): Promise<number> {
-  return (await checkServer(client)) ? readVersion(client, postgresMigrations) : 0
+export async function readPostgresSchema(
+  client: Pick<ClientBase, 'query'>,
+  schema: string | undefined,
+): Promise<number> {
+  return (await checkServer(client, schema)) ? readVersion(client, postgresMigrations, schema) : 0
+}
+
+function versionTable(schema: string | undefined): string {
+  return schema === undefined ? 'drawbridge_schema' : `"${schema}".drawbridge_schema`
 }
 
 /** Returns whether a schema exists; throws for an unsuitable server or database. */
-async function checkServer(client: Pick<ClientBase, 'query'>): Promise<boolean> {
+async function checkServer(client: Pick<ClientBase, 'query'>, schema: string | undefined): Promise<boolean> {
   const { rows } = await client.query<{ made: string | null; encoding: string; server: string }>(
-    `SELECT to_regclass('drawbridge_schema')::text AS made, current_setting('server_encoding') AS encoding,
+    `SELECT to_regclass('${versionTable(schema)}')::text AS made, current_setting('server_encoding') AS encoding,
        current_setting('server_version_num') AS server`,
   )
   const { made = null, encoding = '', server = '0' } = rows[0] ?? {}
@@ -96,8 +122,9 @@ async function checkServer(client: Pick<ClientBase, 'query'>): Promise<boolean> 
 async function readVersion(
   client: Pick<ClientBase, 'query'>,
   migrations: readonly string[],
+  schema?: string,
 ): Promise<number> {
-  const { rows } = await client.query<{ version: number }>('SELECT version FROM drawbridge_schema')
+  const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${versionTable(schema)}`)
   const version = rows[0]?.version ?? 0
   if (version > migrations.length) {
     throw new DatabaseRefusedError(

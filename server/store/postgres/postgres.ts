@@ -19,8 +19,8 @@ import { createPostgresSecondFactors } from './postgres-second-factors.ts'
 import { createPostgresTokens } from './postgres-tokens.ts'
 
 /**
- * Opens the {@link Store} in the tables of one Postgres database, which any number of instances share, in the first schema of the
- * connection's `search_path`.
+ * Opens the {@link Store} in the tables of one Postgres database, which any number of instances share, in the schema that the
+ * address names, or the first of the connection's `search_path`.
  *
  * Connects on first use. Every change is one statement that commits by itself; among concurrent callers that statement picks one,
  * and the others then read what it did. Holds no lock between two statements. Throws for an invalid address; `parsePostgresUrl`

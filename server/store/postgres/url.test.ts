@@ -28,6 +28,14 @@ describe('the address of a database', () => {
     expect(pool.connectionString).toBe('postgres://db/main')
   })
 
+  it('schema names the schema of the tables, and is no parameter of the connection', () => {
+    const { schema, pool } = parsePostgresUrl('postgres://db/main?schema=draw_bridge1')
+    expect({ schema, address: pool.connectionString }).toEqual({
+      schema: 'draw_bridge1',
+      address: 'postgres://db/main',
+    })
+  })
+
   it('options of the database address come after ours, so that they win', () => {
     const options = encodeURIComponent('-c search_path=drawbridge -c statement_timeout=9000')
     const { pool } = parsePostgresUrl(`postgres://db/main?options=${options}`)
@@ -56,6 +64,8 @@ describe('the address of a database', () => {
     ['no number of connections', 'postgres://u:hunter2@db/main?pool_max=many'],
     ['no connection at all', 'postgres://u:hunter2@db/main?pool_max=0'],
     ['too many connections', 'postgres://u:hunter2@db/main?pool_max=101'],
+    ['a schema that would have to be quoted', 'postgres://u:hunter2@db/main?schema=Draw"bridge'],
+    ['a schema without a name', 'postgres://u:hunter2@db/main?schema='],
     ['another kind of pooler', 'postgres://u:hunter2@db/main?pooler=session'],
   ])('the database address %s is refused, without a word of the password', (_what, url) => {
     let message = ''

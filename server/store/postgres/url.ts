@@ -4,6 +4,8 @@ import type { PoolConfig } from 'pg'
 export interface PostgresAddress {
   pool: PoolConfig
   named: boolean
+  /** Name of the schema with our tables; undefined for the first of the `search_path`. */
+  schema: string | undefined
 }
 
 const acquireTimeoutMs = 3000
@@ -18,7 +20,7 @@ export const answerTimeoutMs: number = statementTimeoutMs + 1000
  *
  * Besides the parameters of `pg` (`sslmode`, `sslrootcert`, `options`, ...) accepts `pool_max`, connections of this process (1 to
  * 100, default 10), and `pooler=transaction` for a pooler in between: statements then have no names and connections no settings of
- * their own, since neither outlives a transaction there.
+ * their own, since neither outlives a transaction there. `schema` names the schema with our tables, which is created if it is missing.
  *
  * Every `sslmode` but `disable` and `no-verify` checks the certificate and the host name, unless `uselibpqcompat=true` asks for the
  * weaker meanings of libpq.
@@ -30,6 +32,10 @@ export function parsePostgresUrl(url: string): PostgresAddress {
   if (!/^[1-9]\d?$|^100$/.test(max)) throw invalid('pool_max is not a number from 1 to 100')
   const pooler = take(parameters, 'pooler')
   if (pooler !== undefined && pooler !== 'transaction') throw invalid('pooler is not "transaction"')
+  const schema = take(parameters, 'schema')
+  if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw invalid('schema is not a name of lower-case letters, digits and _')
+  }
   const sslmode = parameters.get('sslmode')
   if (
     sslmode !== null &&
@@ -42,6 +48,7 @@ export function parsePostgresUrl(url: string): PostgresAddress {
   const options = take(parameters, 'options')
   return {
     named: pooler === undefined,
+    schema,
     pool: {
       connectionString: address.href,
       max: Number(max),
