@@ -6,6 +6,7 @@ import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
 import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
 import { AuthError } from '../provider/auth-error.ts'
 import type { BrowserSessions } from './browser-session.ts'
+import { afterSignIn } from './connect-routes.ts'
 import type { DemoView, ShowPage } from './page.ts'
 import { type Failure, type FormState, landingPage, signUpPage } from './pages.ts'
 import en from './texts/en.json' with { type: 'json' }
@@ -24,7 +25,7 @@ export function createSignInRoutes({ mcpOrigin, services, sessions, show }: Sign
   const routes = new Hono()
 
   routes.get('/', async (c) => {
-    if (await sessions.visitor(c)) return c.redirect('/notes', 303)
+    if (await sessions.visitor(c)) return c.redirect(afterSignIn(c), 303)
     // A social sign-in whose state is unknown ends here instead of at the callback.
     const form = c.req.query('error') === undefined ? {} : { error: failureOfRedirect(c) }
     return show(c, (view) => landingPage(view, form))
@@ -53,7 +54,7 @@ export function createSignInRoutes({ mcpOrigin, services, sessions, show }: Sign
     const returnTo = returnTarget(form.get('return_to'))
     try {
       sessions.replace(c, await open(email, form.get('password') ?? ''))
-      return c.redirect(returnTo ?? '/notes', 303)
+      return c.redirect(returnTo ?? afterSignIn(c), 303)
     } catch (error) {
       const state = { email, error: failureOf(error), returnTo }
       return show(c, (view) => page(view, state), 422)
@@ -99,7 +100,7 @@ export function createGoogleRoutes({ appUrl, services, sessions, show }: SignInP
     if (verifier === undefined) return refuse('bad_code_verifier', 400)
     try {
       sessions.replace(c, await exchangeCode(services, code, verifier))
-      return c.redirect('/notes', 303)
+      return c.redirect(afterSignIn(c), 303)
     } catch (error) {
       return refuse(failureOf(error), 422)
     }

@@ -5,6 +5,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { FetchHandler } from '../../http/endpoint.ts'
 import { BrowserSessions } from './browser-session.ts'
 import type { AuthServices } from '../provider/auth-services.ts'
+import { createConnectRoutes } from './connect-routes.ts'
 import { createConnectionRoutes } from './connection-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi, createNotesRoutes } from './notes-routes.ts'
@@ -43,6 +44,7 @@ export function createWebApp(
   site.route('/', createGoogleRoutes(ports))
   site.route('/', createMailRoutes(services, show))
   site.route('/notes', createNotesRoutes(baseUrl, notes, sessions, show))
+  site.route('/connect', createConnectRoutes(baseUrl, services, sessions, show))
   site.route('/connections', createConnectionRoutes(baseUrl, services, sessions, show))
   app.route('/', site)
   app.notFound((c) => showError(c, 'notFound', 404))
