@@ -55,11 +55,14 @@ export async function gatherAnswers(
   options: CommandOptions,
   { seen, dialogue }: { seen: Surroundings; dialogue: Dialogue | undefined },
 ): Promise<Answers> {
-  const draft = new Draft(readSettings(flags, environment, places), seen, dialogue)
-  const provider = await draft.choose('--provider', draft.textOf('provider')?.replace('embedded', 'none'), {
+  // PORT belongs to the place where this command runs.
+  const read = readSettings(flags, { ...environment, PORT: undefined }, places)
+  const draft = new Draft(read, seen, dialogue)
+  const named = draft.textOf('provider')?.replace('embedded', 'none')
+  const provider = await draft.choose('--provider', named ?? seen.provider, {
     text: 'Who signs your users in? app: its own sessions, none: try it out',
     names: Object.keys(providerSettings),
-    fallback: seen.provider,
+    fallback: undefined,
   })
   draft.put('provider', provider === 'none' ? 'embedded' : provider)
   const place = await draft.choose('--target', options['target'] as string | undefined, {
