@@ -23,6 +23,8 @@ const modules = new Set([entry])
 for (const module of modules) write(module)
 
 function write(module: string): void {
+  if (!module.endsWith('.ts'))
+    throw new Error(`${entry} names a type that needs ${module}. Name a smaller one.`)
   const declarations = readFileSync(join(compiled, asDeclaration(module)), 'utf8')
   const text = declarations.replaceAll(
     /(?<=\bfrom |\bimport\()(['"])(.+?)\1/g,

@@ -1,3 +1,6 @@
+/** Keeps the process running until `work` has settled. */
+export type WaitUntil = (work: Promise<unknown>) => void
+
 /** Work that continues after its request was answered. A shutdown waits for it. */
 export class BackgroundWork {
   readonly #running = new Set<Promise<void>>()

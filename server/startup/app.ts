@@ -4,7 +4,7 @@ import { readLogoFile, readTextsFiles } from '../config/document-file.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { AccessControl } from '../core/access/access-control.ts'
 import { AttemptBook } from '../core/attempts/attempt-book.ts'
-import { BackgroundWork } from '../core/background-work.ts'
+import { BackgroundWork, type WaitUntil } from '../core/background-work.ts'
 import { GrantUses } from '../core/session/grant-use.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import { ScopeCatalogue } from '../core/tokens/scope.ts'
@@ -61,9 +61,6 @@ export interface App {
   upkeep(): Promise<void>
   close(): Promise<void>
 }
-
-/** Keeps the process running until `work` has settled. */
-export type WaitUntil = (work: Promise<unknown>) => void
 
 export interface AppOptions {
   loadSandbox?: LoadSandbox | undefined

@@ -1,13 +1,17 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { root } from '../docs/command-block.ts'
 import { createPerson } from '../e2e/person.ts'
-import { startServer } from '../e2e/server-process.ts'
+import type { ServerAddress } from '../e2e/server-process.ts'
 import { nodePeer } from '../peers/node/node-peers.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 import { install, pack, type Packed, run, strangerOf, type Workspace, workspaces } from './packed.ts'
 
 interface Manifest {
@@ -98,6 +102,12 @@ describe.each(workspaces)('the package of the %s', (workspace) => {
   })
 })
 
+it('the package of the server has few types, those of the library', () => {
+  const types = packed.server?.files.map(({ path }) => path).filter((path) => path.startsWith('dist/types/'))
+  expect(types).toContain('dist/types/server/library.d.ts')
+  expect(types?.length).toBeLessThanOrEqual(40)
+})
+
 const nodes: [version: string, path: string | undefined][] = [
   ['22.13.0', nodePeer('22.13.0')],
   ['24.22.3', nodePeer('24.22.3')],
@@ -108,9 +118,46 @@ for (const [version, path] of nodes) {
     console.log(`Skipped: no package is tried on Node ${version}; npm run peers installs it.`)
 }
 
+/** Sets up a server by `init`, and starts it by the command that `init` names. */
+async function setUp(
+  place: string,
+  env: Record<string, string>,
+): Promise<ServerAddress & { close(): Promise<unknown> }> {
+  const [port, appPort] = [await freePort(), await freePort()]
+  const baseUrl = `http://localhost:${port}`
+  const appUrl = `http://localhost:${appPort}`
+  const urls = ['--base-url', baseUrl, '--app-url', appUrl, '--listen', `127.0.0.1:${port}`]
+  const words = ['--offline', 'drawbridge-server', 'init', '--provider', 'none', ...urls, '--yes', '--json']
+  const { stdout } = await run('npx', words, { cwd: place, env })
+  const { next } = JSON.parse(stdout) as { next: string }
+  expect(next).toBe('npx drawbridge-server --env-file drawbridge.env')
+  // Without npx, which passes no signal on.
+  const [command = '', ...flags] = next.split(' ').slice(1)
+  const child = spawn(join(place, 'node_modules/.bin', command), [...flags, '--json'], { cwd: place, env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said += String(chunk)))
+  await until(
+    () => said.includes('"event":"ready"'),
+    () => `the ready line\n${said}`,
+  )
+  return {
+    baseUrl,
+    appUrl,
+    mcpUrl: `${baseUrl}/mcp`,
+    fetch: (input, init) => fetch(input, init),
+    async close() {
+      child.kill('SIGTERM')
+      const [code] = (await once(child, 'exit')) as [unknown]
+      return code
+    },
+  }
+}
+
 describe.each(nodes)('the packages on Node %s', (version, node = '') => {
   it.skipIf(node === '')(
-    `the packages on Node ${version} take a client of the MCP SDK from their installation to a call`,
+    `the packages on Node ${version} bring a client of the MCP SDK from npm install and init to a call`,
     { timeout: 180_000 },
     async () => {
       const place = join(temporaryFolder(), 'stranger')
@@ -125,8 +172,7 @@ describe.each(nodes)('the packages on Node %s', (version, node = '') => {
         expect(stdout).toBe((await run(join(commands, command), ['--version'], { cwd: place, env })).stdout)
       }
 
-      const program = join(place, 'node_modules/drawbridge-server/launcher.cjs')
-      const server = await startServer({}, { node, program })
+      const server = await setUp(place, env)
       const transport = new StdioClientTransport({
         command: join(commands, 'drawbridge'),
         args: [server.mcpUrl, '--store', 'file', '--no-open'],
@@ -142,12 +188,12 @@ describe.each(nodes)('the packages on Node %s', (version, node = '') => {
         await expect.poll(linkOf).toBeDefined()
         const person = await createPerson(server)
         expect((await fetch(await person.allow(linkOf() ?? ''))).status).toBe(200)
-        const whoami = async (): Promise<string> =>
-          JSON.stringify(await client.callTool({ name: 'whoami', arguments: {} }).catch(String))
-        await expect.poll(whoami).toContain(person.email)
+        const greeting = async (): Promise<string> =>
+          JSON.stringify(await client.callTool({ name: 'greet', arguments: {} }).catch(String))
+        await expect.poll(greeting).toContain(`Hello ${person.email}`)
       } finally {
         await client.close()
-        await server.close()
+        expect(await server.close()).toBe(0)
       }
     },
   )
