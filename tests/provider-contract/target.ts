@@ -34,6 +34,8 @@ export interface OpenTarget {
   /** A domain with single sign-on whose identity provider answers without a human; undefined: none is known. */
   ssoDomain: string | undefined
   levers: Levers | undefined
+  /** Returns a client of its OAuth server that returns to {@link callbackUrl}, or the reason why there is none. */
+  openClient(): Promise<{ id: string; secret: string } | string>
   /** Opens where its mails arrive; returns the reason if it cannot. */
   openMailbox(): Promise<Mailbox | string>
   close(): Promise<void>
@@ -80,12 +82,33 @@ async function openGiven(url: string): Promise<OpenTarget> {
     socialProvider: given['GOTRUE_SOCIAL_PROVIDER'] || 'google',
     ssoDomain: given['GOTRUE_SSO_DOMAIN'] || undefined,
     levers: undefined,
+    openClient: () => registerClient(authUrl),
     openMailbox: async () => {
       const port = given['GOTRUE_MAIL_PORT']
       return port ? openMailSink(Number(port)) : 'GOTRUE_MAIL_PORT is not set'
     },
   }
 }
+
+/** As an operator does in the dashboard of a project. */
+async function registerClient(authUrl: string): Promise<{ id: string; secret: string } | string> {
+  const key = given['GOTRUE_SERVICE_KEY']
+  if (!key) return 'GOTRUE_SERVICE_KEY is not set'
+  const response = await fetch(`${authUrl}/admin/oauth/clients`, {
+    method: 'POST',
+    headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: 'Drawbridge',
+      redirect_uris: [callbackUrl],
+      client_type: 'confidential',
+    }),
+  })
+  if (response.status !== 201) return `its OAuth server registers no client: ${response.status}`
+  const { client_id: id, client_secret: secret } = (await response.json()) as Record<string, string>
+  return { id: String(id), secret: String(secret) }
+}
+
+const embeddedClient = { id: '0c1d2e3f-0000-4000-8000-00000000c11e', secret: 'client-secret' }
 
 async function openEmbedded(
   path: string,
@@ -98,7 +121,8 @@ async function openEmbedded(
   const listener = await listen(async (request) => serve(request), { host: '127.0.0.1', port: 0 })
   const siteUrl = `http://127.0.0.1:${listener.port}`
   const authUrl = `${siteUrl}${path}`
-  const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:' }
+  const oauthClient = { ...embeddedClient, redirectUri: callbackUrl }
+  const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:', oauthClient }
   const socialProviders = ['google', 'keycloak', 'azure']
   const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
   const embedded = createControlledProvider({ ...common, socialProviders, url: authUrl }, runtime)
@@ -124,6 +148,7 @@ async function openEmbedded(
       closeReuseInterval: () => admin.setReuseInterval(0),
       putAhead: (seconds) => void (aheadSeconds = seconds),
     },
+    openClient: async () => embeddedClient,
     openMailbox: async () => openMailPage(`${siteUrl}/mail`),
     async close() {
       await project.close()

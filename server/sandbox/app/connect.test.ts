@@ -255,7 +255,8 @@ describe('a connection made in the demo app', () => {
   it('ends its own session at the provider and no other when it is revoked', async () => {
     const tokens = await connect()
     await server.postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: clientId })
-    await expect.poll(() => sessions().length).toBe(1)
+    await server.app.upkeep()
+    expect(sessions()).toHaveLength(1)
     expect((await browser.visit(`${appUrl}/notes`)).url.pathname).toBe('/notes')
   })
 
