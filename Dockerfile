@@ -32,14 +32,15 @@ COPY LICENSE /app/
 RUN mkdir /data && chown 1000:1000 /data && ln -s /app/launcher.cjs /usr/local/bin/drawbridge-server
 WORKDIR /data
 VOLUME /data
+# Platforms set a PORT of their own.
 ENV NODE_ENV=production \
-    DRAWBRIDGE_LISTEN=0.0.0.0:8787 \
+    PORT=8787 \
     DRAWBRIDGE_STORE=sqlite:/data/server.db
 USER 1000:1000
 EXPOSE 8787
 STOPSIGNAL SIGTERM
 # Liveness only. Where requests go is for /readyz and the load balancer.
-HEALTHCHECK --interval=15s --timeout=3s --start-period=10s CMD ["node", "-e", "const {DRAWBRIDGE_LISTEN: listen = '', DRAWBRIDGE_BASE_URL: base = 'http://localhost'} = process.env; const path = new URL(base).pathname.replace(/\\/$/, ''); fetch(`http://127.0.0.1:${listen.split(':').at(-1)}${path}/healthz`, {signal: AbortSignal.timeout(2500)}).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=15s --timeout=3s --start-period=10s CMD ["node", "-e", "const {DRAWBRIDGE_LISTEN: listen, PORT: port = '', DRAWBRIDGE_BASE_URL: base = 'http://localhost'} = process.env; const path = new URL(base).pathname.replace(/\\/$/, ''); fetch(`http://127.0.0.1:${(listen || port).split(':').at(-1)}${path}/healthz`, {signal: AbortSignal.timeout(2500)}).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Node is process 1: the server listens for SIGTERM and SIGINT itself. It starts other processes only in front of an MCP server that is a
 # command: then run it with --init, see docs/gateway.md.
 ENTRYPOINT ["node", "/app/launcher.cjs"]

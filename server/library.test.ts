@@ -212,6 +212,23 @@ describe('the client address of requests', () => {
         ['198.51.100.8', 3],
       ],
     ],
+    [
+      'takes the word of such a proxy also when private says who is trusted',
+      { settings: { trustedProxies: 'private' } },
+      [
+        ['203.0.113.9', 3],
+        ['198.51.100.8, 10.1.2.3', 3],
+        ['192.0.2.1, 198.51.100.8', 0],
+      ],
+    ],
+    [
+      'takes the word of such a proxy also when private stands behind a single address',
+      { settings: { trustedProxies: '192.0.2.77, private' } },
+      [
+        ['203.0.113.9', 3],
+        ['198.51.100.8, 10.1.2.3, 192.0.2.77', 3],
+      ],
+    ],
     ['warns once when it is given no address, and limits nothing', {}, [['203.0.113.9', 10]], 1],
     [
       'warns once when it is given the environment that servers hand to a fetch function',

@@ -11,6 +11,7 @@ import {
   parseOrigins,
   parsePageUrl,
   parseParameters,
+  parsePort,
   parseSocial,
 } from './config-value.ts'
 
@@ -149,8 +150,29 @@ describeParser(
     ['', []],
     ['127.0.0.1, ::1', ['127.0.0.1', '::1']],
     ['10.0.0.0/8,2001:db8::/32', ['10.0.0.0/8', '2001:db8::/32']],
+    ['203.0.113.9, private', ['203.0.113.9', ...parseAddressRanges('private')]],
   ],
-  ['localhost', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0', '*', '127.0.0.1,proxy'],
+  [
+    'Private',
+    'private/8',
+    'public',
+    'localhost',
+    '10.0.0.0/33',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    '*',
+    '127.0.0.1,proxy',
+  ],
+)
+
+describeParser(
+  'parsePort',
+  parsePort,
+  [
+    ['1', { host: '0.0.0.0', port: 1 }],
+    ['65535', { host: '0.0.0.0', port: 65_535 }],
+  ],
+  ['', '0', '65536', '000000', '8080 ', '::8080'],
 )
 
 describeParser(

@@ -68,6 +68,13 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
 }
 
+/** A port alone, on every IPv4 address: what platforms put into PORT. */
+export function parsePort(text: string): ListenAddress {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port < 1 || port > 65_535) throw new TypeError('expected a port, from 1 to 65535')
+  return { host: '0.0.0.0', port }
+}
+
 /** Positive whole seconds: `90`, `90s`, `15m`, `1h`, `30d`. */
 export const parseDuration: ValueParser<number> = durationParser({
   unitMs: 1000,
@@ -80,13 +87,25 @@ export function orOff<Value>(parse: ValueParser<Value>): ValueParser<Value | und
   return (text) => (text === 'off' ? undefined : parse(text))
 }
 
-/** IP addresses and CIDR ranges, comma-separated. */
+/**
+ * Where no address is on the internet: private (RFC 1918, RFC 4193), shared (RFC 6598), link-local and loopback ones. Proxies of
+ * platforms connect from any of them.
+ */
+const privateRanges =
+  '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 169.254.0.0/16 127.0.0.0/8 fc00::/7 fe80::/10 ::1'.split(
+    ' ',
+  )
+
+/** IP addresses and CIDR ranges, comma-separated; `private` stands for every range that is not on the internet. */
 export function parseAddressRanges(text: string): string[] {
-  return parseList(text).map((range) => {
+  return parseList(text).flatMap((range) => {
+    if (range === 'private') return privateRanges
     const [address = '', bits, ...more] = range.split('/')
     const maxBits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
     if (more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || Number(bits ?? 0) > maxBits) {
-      throw new TypeError(`expected addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`)
+      throw new TypeError(
+        `expected private, addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`,
+      )
     }
     return range
   })

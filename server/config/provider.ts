@@ -181,7 +181,9 @@ function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
   require(!production, 'provider', 'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase, oidc or app, as docs/supabase.md, docs/openid-connect.md and docs/app-sign-in.md say; to try it, leave NODE_ENV out.')
   requireLoopback('baseUrl', new URL(baseUrl).hostname, 'http://localhost:8787')
   requireLoopback('appUrl', app.hostname, 'http://localhost:8788')
-  requireLoopback('listen', listen.host, '127.0.0.1:8787')
+  require(isLoopbackHostname(
+    listen.host,
+  ), 'listen', `listens on ${listen.host}, but the embedded provider is for this computer alone: set LISTEN to a loopback address, such as 127.0.0.1:8787.`)
   require(providerUrl ===
     `${appUrl}/auth/v1`, 'providerUrl', 'the embedded provider is always at APP_URL/auth/v1; leave this out.')
   require(providerIssuer ===

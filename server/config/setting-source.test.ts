@@ -47,6 +47,59 @@ it('an empty variable is unset, an empty flag is given', () => {
   expect(givenOf({ baseUrl: '' }, { DRAWBRIDGE_BASE_URL: 'x' })).toEqual({ baseUrl: '' })
 })
 
+/** Where the server listens, by the environment and the flags. */
+function listenOf(environment: Record<string, string>, flags: Record<string, string> = {}): unknown {
+  return checkSettings(readSettings(flags, environment), { production: false }).config.listen
+}
+
+it('PORT is read as a port on every address where LISTEN is not set', () => {
+  const onAll = { host: '0.0.0.0', port: 8080 }
+  expect(listenOf({ PORT: '8080' })).toEqual(onAll)
+  expect(listenOf({ PORT: '8080', DRAWBRIDGE_LISTEN: '' })).toEqual(onAll)
+  expect(readSettings({}, { PORT: '8080' }).given.map(({ name }) => name)).toEqual(['PORT'])
+})
+
+it('LISTEN wins over PORT, as a variable and as a flag', () => {
+  const local = { host: '127.0.0.1', port: 8787 }
+  expect(listenOf({ PORT: '8080', DRAWBRIDGE_LISTEN: '8787' })).toEqual(local)
+  expect(listenOf({ PORT: '8080' }, { listen: '8787' })).toEqual(local)
+  expect(problemsOf({ PORT: 'nonsense', DRAWBRIDGE_LISTEN: '8787' })).toEqual([])
+  expect(problemsOf({ PORT: '8080', DRAWBRIDGE_LISTEN: '0.0.0.0:1' })).toEqual([
+    expect.stringMatching(/^DRAWBRIDGE_LISTEN: /),
+  ])
+})
+
+it('an empty PORT is unset', () => {
+  expect(listenOf({ PORT: '' })).toEqual({ host: '127.0.0.1', port: 8787 })
+  expect(problemsOf({ PORT: '' })).toEqual([])
+})
+
+it.each(['0', '65536', '-1', '80.5', ' 80', 'tcp://10.0.0.1:80', '127.0.0.1:8080', '0x50', '123456'])(
+  'PORT refuses %j by its name',
+  (text) => {
+    expect(problemsOf({ PORT: text })).toEqual([
+      `PORT: expected a port, from 1 to 65535; got ${JSON.stringify(text)}.`,
+    ])
+  },
+)
+
+it('PORT with the embedded provider is a fault that says why and how to go on', () => {
+  expect(problemsOf({ PORT: '8080' })).toEqual([
+    'PORT: listens on 0.0.0.0, but the embedded provider is for this computer alone: set LISTEN to a loopback address, such as 127.0.0.1:8787.',
+  ])
+})
+
+it('PORT of a file is named with its file and line', () => {
+  const places = new Map([['PORT', ' of drawbridge.env, line 3']])
+  const read = readSettings({}, { PORT: 'x' }, places)
+  expect(read.given.map(({ name, origin }) => [name, origin])).toEqual([
+    ['PORT of drawbridge.env, line 3', 'file'],
+  ])
+  expect(checkSettings(read, { production: false }).problems).toEqual([
+    'PORT of drawbridge.env, line 3: expected a port, from 1 to 65535; got "x".',
+  ])
+})
+
 it('variables without our prefix are ignored', () => {
   expect(givenOf({}, { BASE_URL: 'x', drawbridge_base_url: 'x', XDRAWBRIDGE_LOG: 'x' })).toEqual({})
 })

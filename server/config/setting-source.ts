@@ -7,6 +7,7 @@ import {
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import type { VariablePlaces } from './env-file.ts'
+import { parsePort } from './config-value.ts'
 import { type Setting, type Settings, settings } from './setting-table.ts'
 
 /** Settings as text, what a message calls each setting, and the faults that are already known. */
@@ -23,22 +24,36 @@ export interface ReadSettings extends SettingSources {
 
 type Texts = Readonly<Record<string, string | undefined>>
 
-/** Settings from flags, else variables, of which `places` came from a file. An unknown variable with our prefix is a fault. */
+/**
+ * Settings from flags, else variables, of which `places` came from a file. An unknown variable with our prefix is a fault. Without
+ * LISTEN, the variable PORT says where to listen, as platforms set it.
+ */
 export function readSettings(
   flags: Texts,
   environment: Texts,
   places: VariablePlaces = new Map(),
 ): ReadSettings {
   const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
-  const given = gatherSettings(settings, Object.fromEntries(texts), environment)
+  const gathered = gatherSettings(settings, Object.fromEntries(texts), environment)
+  const isListenGiven = gathered.some(({ setting }) => setting.field === 'listen')
+  const port = isListenGiven ? '' : (environment['PORT'] ?? '')
+  const byPort = settings
+    .filter(({ field }) => field === 'listen' && port !== '')
+    .map((row) => {
+      const setting = Object.assign({}, row, { parse: parsePort })
+      return { setting, texts: [port], origin: 'variable' as const, name: 'PORT' }
+    })
   const placed = (variable: string): string => variable + (places.get(variable) ?? '')
   return {
-    given: given.map((found) =>
+    given: [...gathered, ...byPort].map((found) =>
       places.has(found.name)
         ? Object.assign(found, { origin: 'file' as const, name: placed(found.name) })
         : found,
     ),
-    name: (setting) => (flags[setting.field] === undefined ? placed(variableOf(setting)) : flagOf(setting)),
+    name(setting) {
+      if (flags[setting.field] !== undefined) return flagOf(setting)
+      return placed(setting.field === 'listen' && port !== '' ? 'PORT' : variableOf(setting))
+    },
     problems: [
       ...exposedPasswords(flags),
       ...unknownVariables('server', environment).map((problem) => problem.replace(/^\w+/, placed)),

@@ -31,7 +31,8 @@ const table = {
   listen: {
     parse: parseListenAddress,
     default: '127.0.0.1:8787',
-    doc: 'Address and port to listen on.',
+    defaultText: '0.0.0.0:PORT where the variable PORT is set; 127.0.0.1:8787',
+    doc: 'Address and port to listen on. PORT, without a prefix, is read from the environment, where platforms put it; not with the embedded provider.',
   },
   appUrl: {
     parse: parseBaseUrl,
@@ -133,7 +134,7 @@ const table = {
   trustedProxies: {
     parse: parseAddressRanges,
     default: '',
-    doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
+    doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8; private stands for all that are not on the internet, see docs/where-to-run.md. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
   },
   metricsListen: {
     parse: orOff(parseListenAddress),

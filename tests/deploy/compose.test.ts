@@ -48,8 +48,8 @@ it('deploy/compose.yaml holds no secret', () => {
   expect(drawbridge.secrets).toEqual(Object.keys(compose.secrets))
 })
 
-it('deploy/compose.yaml brings the files that settings name, at the paths of every other recipe', () => {
-  expect(drawbridge.volumes).toEqual(['./config:/etc/drawbridge:ro'])
+it('deploy/compose.yaml hides no file of the image', () => {
+  expect(drawbridge.volumes).toBeUndefined()
 })
 
 it('deploy/compose.yaml waits for the database, and gives it a volume', () => {

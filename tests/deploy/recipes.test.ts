@@ -33,7 +33,7 @@ describe('the files that settings name', () => {
 
   it('files that settings name reach production with the files of the first hour', () => {
     expect(read('docs/first-hour.md')).toMatch(
-      /Copy `server\/launcher\.cjs`, `server\/dist` and `my-tools\.mjs`/,
+      /copy `server\/launcher\.cjs`, `server\/dist` and `my-tools\.mjs`/,
     )
   })
 })
@@ -51,7 +51,6 @@ const made = [
   'deploy/.env',
   'deploy/drawbridge.env',
   'deploy/secret-keys',
-  'deploy/config/my-tools.mjs',
   'provider.db',
   'drawbridge.env',
   '.env',

@@ -6,7 +6,8 @@ import { startServingProcess } from '../peers/serving-process.ts'
 import { findProgram, skipWithout } from '../support/find-program.ts'
 import { createSelfSignedCertificate } from '../support/server/self-signed-certificate.ts'
 
-const document = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))
+const read = (path: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
 
 /** Returns whether nginx can be run. Prints one line if not, and throws instead when CI=true. */
 export function hasNginx(): boolean {
@@ -36,8 +37,8 @@ export interface NginxAddresses {
 }
 
 /**
- * Starts nginx with the configuration that docs/deploy.md shows: word for word, except for names, ports and files. With `atPath`
- * the second block, in the server block of another site.
+ * Starts nginx with deploy/nginx.conf, word for word except for names, ports and files. With `atPath` the first block of
+ * docs/deploy.md, in the server block of another site.
  */
 export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-nginx-'))
@@ -47,7 +48,7 @@ export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy>
   writeFileSync(file('certificate.pem'), cert)
   writeFileSync(file('nginx.conf'), mainConfiguration(folder))
   writeFileSync(file('drawbridge.conf'), siteConfiguration(addresses, file))
-  writeFileSync(file('drawbridge-proxy.conf'), blockWith('proxy_buffer_size', 2))
+  writeFileSync(file('drawbridge-proxy.conf'), blockWith('proxy_buffer_size', 1))
 
   const close = await runNginx(folder, addresses.port)
   return {
@@ -78,13 +79,11 @@ async function runNginx(folder: string, port: number): Promise<() => Promise<voi
   }
 }
 
-/** Returns an nginx block of the document by its position: its own host, the locations of a path, what they include. */
+/** Returns an nginx block of docs/deploy.md by its position: the locations of a path, what they include. */
 function blockWith(text: string, index: number): string {
-  const blocks = [...readFileSync(document, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map(
-    ([, body = '']) => body,
-  )
+  const blocks = [...read('docs/deploy.md').matchAll(/```nginx\n(.*?)```/gs)].map(([, body = '']) => body)
   const block = blocks[index]
-  if (blocks.length !== 3 || !block?.includes(text)) {
+  if (blocks.length !== 2 || !block?.includes(text)) {
     throw new Error(`docs/deploy.md has no nginx block ${index} with ${text}.`)
   }
   return block
@@ -92,7 +91,7 @@ function blockWith(text: string, index: number): string {
 
 function siteConfiguration(addresses: NginxAddresses, file: (name: string) => string): string {
   const { port, plainPort, upstreamPort } = addresses
-  const whole = substitute(blockWith('upstream', 0), [
+  const whole = substitute(read('deploy/nginx.conf'), [
     ['server 127.0.0.1:8787;', `server 127.0.0.1:${upstreamPort};`],
     ['listen 80;', `listen 127.0.0.1:${plainPort};`],
     ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
@@ -102,7 +101,7 @@ function siteConfiguration(addresses: NginxAddresses, file: (name: string) => st
     ['/var/log/nginx/drawbridge.log', file('access.log')],
   ])
   if (!addresses.atPath) return whole
-  const locations = substitute(blockWith('location /drawbridge/', 1), [
+  const locations = substitute(blockWith('location /drawbridge/', 0), [
     ['/etc/nginx/drawbridge-proxy.conf', file('drawbridge-proxy.conf')],
   ])
   const upstream = /upstream drawbridge \{.*?\n\}/s.exec(whole)?.[0] ?? ''
@@ -124,7 +123,7 @@ ${locations}
 /** Replaces each text everywhere; throws for one that is missing, as the document has changed then. */
 function substitute(text: string, pairs: readonly (readonly [from: string, to: string])[]): string {
   return pairs.reduce((result, [from, to]) => {
-    if (!result.includes(from)) throw new Error(`The configuration in docs/deploy.md has no ${from}.`)
+    if (!result.includes(from)) throw new Error(`The configuration has no ${from}.`)
     return result.replaceAll(from, to)
   }, text)
 }

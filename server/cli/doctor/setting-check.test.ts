@@ -1,3 +1,4 @@
+import { parseAddressRanges } from '../../config/config-value.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -51,6 +52,7 @@ describe('doctor, on how clients reach the server', () => {
     ['http://localhost:8787', [], 'ok'],
     ['https://mcp.example.com', [], 'warn'],
     ['https://mcp.example.com', ['10.0.0.0/8'], 'ok'],
+    ['https://mcp.example.com', parseAddressRanges('private'), 'ok'],
   ])('doctor reports %s behind %j as %s', (baseUrl, trustedProxies, state) => {
     expect(reach('trusted-proxies', { baseUrl, trustedProxies })?.state).toBe(state)
   })

@@ -46,7 +46,7 @@ export const reachChecks: Checks<
       return ok('Clients connect without a proxy, as BASE_URL is on this computer.')
     return warn(
       "A proxy in front of this server speaks https, but none is trusted to name the client's address: limits per address do not apply.",
-      'Set DRAWBRIDGE_TRUSTED_PROXIES to its address, such as 127.0.0.1 or 10.0.0.0/8.',
+      'Set DRAWBRIDGE_TRUSTED_PROXIES to its address, such as 127.0.0.1 or 10.0.0.0/8, or to private.',
     )
   },
   'token-life': ({ accessTokenTtl }) =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createClientAddress } from './client-address.ts'
+import { parseAddressRanges } from '../../config/config-value.ts'
+import { createAddressChain, createClientAddress } from './client-address.ts'
 
 const asked = (headers: Record<string, string>): Request =>
   new Request('http://localhost:8787/mcp', { headers })
@@ -126,5 +127,54 @@ describe('createClientAddress behind a trusted proxy', () => {
   ])('%s trusts %s: %s', (range, peerAddress, trusted) => {
     const address = createClientAddress([range])(forwarded('198.51.100.7'), { address: peerAddress })
     expect(address).toBe(trusted ? '198.51.100.7' : peerAddress)
+  })
+})
+
+describe('private, as trusted proxies', () => {
+  const addressOf = createAddressChain(parseAddressRanges('private'))
+  const client = '203.0.113.9'
+
+  it.each([
+    ['10.21.157.68', 'Render'],
+    ['10.0.0.0', 'a first address'],
+    ['10.255.255.255', 'a last address'],
+    ['172.16.133.18', 'Fly'],
+    ['172.31.255.255', 'Docker'],
+    ['192.168.0.1', 'a home'],
+    ['100.64.0.2', 'Railway'],
+    ['100.127.255.255', 'a last shared address'],
+    ['169.254.1.1', 'Cloud Run'],
+    ['127.0.0.1', 'this machine'],
+    ['127.8.8.8', 'this machine'],
+    ['::1', 'this machine'],
+    ['::ffff:10.0.0.1', 'an IPv4 address on an IPv6 socket'],
+    ['fd12:3456::1', 'Fly, private IPv6'],
+    ['fc00::1', 'unique local'],
+    ['fe80::1', 'link-local'],
+    ['febf::1', 'a last link-local address'],
+  ])('private trusts %s (%s) to name the client', (peer) => {
+    expect(addressOf(client, peer)).toBe(client)
+  })
+
+  it.each([
+    '9.255.255.255',
+    '11.0.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.167.255.255',
+    '192.169.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '169.253.255.255',
+    '169.255.0.0',
+    '126.255.255.255',
+    '128.0.0.0',
+    '::2',
+    'fbff::1',
+    'fe00::1',
+    'fec0::1',
+    '2001:db8::1',
+  ])('private does not trust %s, which is on the internet or reserved', (peer) => {
+    expect(addressOf(client, peer)).toBe(peer)
   })
 })
