@@ -51,6 +51,11 @@ const table = {
     default: 'on',
     doc: 'Accept tokens and session cookies of the provider at /mcp, as well as tokens of this server.',
   },
+  personalTokens: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Let users make tokens for scripts and CI on /account/connections: on or off; see docs/personal-tokens.md.',
+  },
   allowedOrigins: {
     parse: parseOrigins,
     derived: true,

@@ -73,6 +73,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'The access rules refuse a user, at sign-in or with a credential of the provider at /mcp. `reason` is `deny_rule`, `no_rule` (none matches) or `address_not_verified` (one would match if the address were verified); `rule` is the number of the deny rule.',
     { fields: ['client_id', 'sub', 'rule', 'reason'], detail: 'reason', refusal: true },
   ),
+  personal_token_made: audit('A user made a personal token.', { fields: ['client_id', 'sub'] }),
   choice_refused: audit(
     "A form named a scope that was not asked for, or a workspace that is not the user's. `field` is `scope` or `workspace`.",
     { fields: ['client_id', 'field'], refusal: true },

@@ -217,6 +217,7 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
     },
     cookies: parts.cookies,
     signInUrl: config.signInUrl,
+    personalTokens: config.personalTokens,
   }
 }
 
@@ -284,6 +285,7 @@ function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
       resource: urls.resource,
       scopes: parts.scopes,
       // A provider whose tokens cannot be verified here has no cookie either.
+      personalTokens: config.personalTokens,
       sessionTokens: config.sessionTokens && provider.verify !== undefined,
       cookieName: config.cookieName,
       checkSeconds: config.sessionCheck,

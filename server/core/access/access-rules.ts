@@ -1,3 +1,4 @@
+import { tokenNameOf } from '../tokens/personal-token.ts'
 import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -143,10 +144,14 @@ function conditionTest(
   return (person) => tests.every((test) => test(person))
 }
 
+/** Names all personal tokens in a rule, in place of a client. */
+const personalTokens = 'personal_token'
+
 /** A client's name proves nothing; its id does, and so does the host that serves its metadata document. */
 function isClient(clientId: string, named: readonly string[]): boolean {
   const host = isUrl(clientId) ? new URL(clientId).host : undefined
-  return named.some((name) => name === clientId || lowerCaseAscii(name) === host)
+  const kind = tokenNameOf(clientId) === undefined ? undefined : personalTokens
+  return named.some((name) => name === clientId || name === kind || lowerCaseAscii(name) === host)
 }
 
 /** The part after the last `@`, as mail delivery reads it: a quoted `@` or a final dot does not get around a denied domain. */

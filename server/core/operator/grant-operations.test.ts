@@ -5,7 +5,8 @@ import { fixedKeyRing } from '../seal.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
+import { listGrantsOperation } from './grant-operations.ts'
+import { revokeGrantsOperation } from './grant-revocation.ts'
 import type { OperatorPorts } from './operation.ts'
 
 const now = start + 60

@@ -5,10 +5,9 @@ import {
   type AuthorizationCodeRecord,
   type GrantOwner,
   userIdOf,
-  type Grant,
   type GrantRecord,
 } from '../session/grant.ts'
-import { endAllGrants, isLive, readGrants } from '../session/grant-pages.ts'
+import { isLive, readGrants } from '../session/grant-pages.ts'
 import {
   type Columns,
   limitParameter,
@@ -16,7 +15,6 @@ import {
   maxListed,
   operation,
   type OperatorPorts,
-  OperatorRefusal,
   optionalText,
   seconds,
   switchParameter,
@@ -25,7 +23,7 @@ import {
 
 type GrantPorts = Pick<OperatorPorts, 'store' | 'providerIssuer' | 'runtime'>
 
-const userDoc = "the user's id at the session provider, or an email address"
+export const userDoc = "the user's id at the session provider, or an email address"
 
 /** One grant as shown to operators. Contains no secrets. */
 const grantSchema = z.object({
@@ -98,7 +96,7 @@ const columns: Columns<GrantFacts> = {
 }
 
 /** Selects grants: of a user, by `sub` or email address, of a client, or of both. */
-interface GrantChoice {
+export interface GrantChoice {
   user?: string | undefined
   client?: string | undefined
 }
@@ -107,7 +105,7 @@ interface GrantChoice {
  * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
  * ASCII lower case. Finding an address reads every grant: the store has no index on it. Without a user, returns the client.
  */
-async function findOwners({ user, client }: GrantChoice, ports: GrantPorts): Promise<GrantOwner[]> {
+export async function findOwners({ user, client }: GrantChoice, ports: GrantPorts): Promise<GrantOwner[]> {
   if (user === undefined) return client === undefined ? [] : [{ clientId: client }]
   // A sub may contain an @ as well.
   const ids = new Set([userIdOf(user, ports.providerIssuer)])
@@ -139,7 +137,7 @@ async function* readListed(
 }
 
 /** Lists future grants whose tokens have not been fetched: at most 10,000, far more than users approve within two minutes. */
-function listWaiting(
+export function listWaiting(
   of: GrantOwner | undefined,
   { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
 ): Promise<AuthorizationCodeRecord[]> {
@@ -147,7 +145,7 @@ function listWaiting(
 }
 
 /** Lists by id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
-async function listGrants(
+export async function listGrants(
   {
     all,
     after = '',
@@ -214,108 +212,4 @@ function stateOf(record: ListedRecord, now: number): GrantFacts['state'] {
   if (record.isWaiting) return 'waiting'
   if (record.end) return 'ended'
   return isLive(record, now) ? 'live' : 'expired'
-}
-
-const revokedByOperator = 'revoked_by_operator'
-const howToList = 'List them: drawbridge-server grants list'
-
-/** Maximum count without `--yes`. */
-const maxCounted = 1000
-
-export const revokeGrantsOperation = operation({
-  summary: 'End grants: their users have to sign in again. Running servers refuse their tokens at once.',
-  input: z.strictObject({
-    id: optionalText('the id of the grant', '<id>'),
-    user: optionalText(`all of one user: ${userDoc}`, '<sub-or-email>'),
-    client: optionalText('all of the client with this id', '<id>'),
-    yes: switchParameter('confirm it where it is about several'),
-  }),
-  result: z.object({
-    revoked: z.int().describe('number of grants ended; 0 if they had already ended'),
-    grants: z.array(z.string()).describe('their ids'),
-  }),
-  routes: [
-    {
-      id: 'revokeGrant',
-      request: 'DELETE /grants/{id}',
-      summary: 'End one grant.',
-      result: 'The grant has ended, now or earlier.',
-      refusals: { 404: 'Unknown grant.' },
-    },
-    {
-      id: 'revokeGrantsOfUser',
-      request: 'DELETE /users/{user}/grants',
-      summary: 'End all grants of a user, by id or email address.',
-      result: 'The grants have ended. A user without any is not an error.',
-    },
-  ],
-  command: {
-    usage: 'grants revoke [grant-id]',
-    operand: 'id',
-    examples: [
-      'grants revoke 6xHcP2uT0mVd8QkZr1yWbA',
-      'grants revoke --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --yes',
-      'grants revoke --user ada@example.com --yes',
-      'grants revoke --client mcpc_Zm9vYmFyYmF6cXV4 --yes',
-    ],
-    settings: ['store', 'provider', 'providerUrl'],
-    text: ({ revoked, grants: [id = ''] }) =>
-      revoked === 1 ? `Ended grant ${id}.` : `Ended ${revoked} grants.`,
-  },
-  async handle(given, ports) {
-    await requireClear(given, ports)
-    const grants: string[] = []
-    for await (const { id, clientId, user } of endGrants(given, ports)) {
-      ports.report('admin_grant_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
-      grants.push(id)
-    }
-    return { revoked: grants.length, grants }
-  },
-})
-
-interface Chosen extends GrantChoice {
-  id?: string | undefined
-  /** Missing from HTTP requests, which confirm themselves. */
-  yes?: boolean | undefined
-}
-
-/** Refuses a choice that is none or several, and a command that would end several grants without `--yes`. */
-async function requireClear({ id, user, client, yes }: Chosen, ports: OperatorPorts): Promise<void> {
-  if ([id, user, client].filter((choice) => choice !== undefined).length !== 1) {
-    throw new OperatorRefusal(
-      400,
-      'It is not clear which grants are meant.',
-      `Give one grant id, or --user SUB_OR_EMAIL, or --client ID. ${howToList}`,
-    )
-  }
-  if (yes !== false || id !== undefined) return
-  const { grants, next } = await listGrants({ user, client, all: false, limit: maxCounted }, ports)
-  if (grants.length < 2) return
-  const counted = next === undefined ? grants.length : `more than ${maxCounted}`
-  throw new OperatorRefusal(
-    400,
-    `This ends ${counted} grants: their users have to sign in again.`,
-    'To go on, give --yes. To see them first, list them with the same choice.',
-  )
-}
-
-/** Ends the chosen grants, also future ones whose tokens have not been fetched, and yields each after it has ended. */
-async function* endGrants({ id, ...choice }: Chosen, ports: OperatorPorts): AsyncGenerator<Grant> {
-  const { store, runtime } = ports
-  const now = runtime.now()
-  if (id === undefined) {
-    for (const of of await findOwners(choice, ports)) yield* endAllGrants(store, of, revokedByOperator, now)
-    return
-  }
-  const waiting = (await listWaiting(undefined, ports)).find(({ grant }) => grant.id === id)
-  if (waiting && (await store.expireCode(waiting.codeHash, now))) {
-    yield waiting.grant
-    return
-  }
-  // Also when its tokens were fetched a moment ago.
-  const record = await store.findGrant(id)
-  if (!record) throw new OperatorRefusal(404, `There is no grant ${JSON.stringify(id)}.`, howToList)
-  if (!isLive(record, now)) return
-  await store.endGrant(id, revokedByOperator, now)
-  yield record.grant
 }

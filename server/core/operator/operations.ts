@@ -1,6 +1,7 @@
 import { listAttemptsOperation } from './attempt-operation.ts'
 import { listClientsOperation, removeClientOperation } from './client-operations.ts'
-import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
+import { listGrantsOperation } from './grant-operations.ts'
+import { revokeGrantsOperation } from './grant-revocation.ts'
 import { listKeysOperation, removeKeysOperation, rotateKeysOperation } from './key-operations.ts'
 import type { Operation } from './operation.ts'
 import { readUsageOperation } from './usage-operation.ts'

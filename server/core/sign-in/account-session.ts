@@ -15,6 +15,8 @@ export type AccountNotice =
   | 'change_refused'
   | 'not_changed'
   | 'form_refused'
+  | 'token_refused'
+  | 'too_many_tokens'
 
 /** Keeps the session within a cookie's size for any client name. */
 const maxNameLength = 100

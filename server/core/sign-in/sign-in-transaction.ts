@@ -1,6 +1,7 @@
 import { BrowserSeal } from './browser-seal.ts'
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import type { CountedAttempt } from '../limits/attempt-limit.ts'
+import type { TokenWish } from '../tokens/personal-token.ts'
 import type { ScopeBox } from './scope-choice.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
@@ -25,8 +26,14 @@ export function askedScope(purpose: ClientPurpose): string {
   return purpose.kind === 'authorization' ? purpose.request.scope : purpose.device.scope
 }
 
+/** To manage one's connections; with `token` to make one. */
+export interface AccountPurpose {
+  kind: 'account'
+  token?: TokenWish | undefined
+}
+
 /** To let a client in, or to manage connections. `language` is a BCP 47 tag. */
-export type SignInPurpose = { language: string } & (ClientPurpose | { kind: 'account' })
+export type SignInPurpose = { language: string } & (ClientPurpose | AccountPurpose)
 
 export interface EmailPrompt {
   id: string

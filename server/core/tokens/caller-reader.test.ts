@@ -75,6 +75,7 @@ beforeEach(async () => {
     resource: 'https://mcp.example.com/mcp',
     scopes: new ScopeCatalogue(),
     sessionTokens: true,
+    personalTokens: true,
     cookieName,
     checkSeconds: undefined,
   }

@@ -21,7 +21,8 @@ import { type Identity, ProviderError, type SessionProvider } from '../session/s
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 import type { WorkspaceMembership } from '../workspaces/workspace-membership.ts'
-import type { CallerResult } from './caller.ts'
+import { isPersonalToken, personalTokenPrefix } from './personal-token.ts'
+import type { CallerResult, CredentialKind } from './caller.ts'
 
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
@@ -37,10 +38,14 @@ export interface CallerPorts {
   scopes: ScopeCatalogue
   /** Accepts provider tokens, as bearer or as cookie. */
   sessionTokens: boolean
+  /** Accepts the tokens that users make themselves. */
+  personalTokens: boolean
   cookieName: string
   /** How long a provider's answer about the session of a provider token is trusted; undefined: it is not asked. */
   checkSeconds: number | undefined
 }
+
+type OwnCredential = Extract<CredentialKind, 'access_token' | 'personal_token'>
 
 /** How long one of our tokens is remembered as invalid, and how many are. */
 const deadTokenSeconds = 600
@@ -75,7 +80,11 @@ export class CallerReader {
       return invalid(
         'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
       )
-    if (token.startsWith(accessTokenPrefix)) return this.#fromAccessToken(token)
+    if (token.startsWith(accessTokenPrefix)) return this.#fromAccessToken(token, 'access_token')
+    if (token.startsWith(personalTokenPrefix))
+      return this.#ports.personalTokens && isPersonalToken(token)
+        ? this.#fromAccessToken(token, 'personal_token')
+        : deadToken
     if (!this.#ports.sessionTokens || !this.#ports.provider.verify)
       return invalid('The access token was not issued by this server.')
     return this.#fromProviderToken(token, 'provider_token')
@@ -100,7 +109,7 @@ export class CallerReader {
     }
   }
 
-  async #fromAccessToken(token: string): Promise<CallerResult> {
+  async #fromAccessToken(token: string, credential: OwnCredential): Promise<CallerResult> {
     const hash = tokenKey(token)
     const now = this.#ports.runtime.now()
     if ((this.#deadUntil.get(hash) ?? now) > now) return deadToken
@@ -117,12 +126,13 @@ export class CallerReader {
       case 'unavailable':
         return kept
       case 'live':
-        return orUnavailable(() => this.#admitGrant(token, record, kept.session))
+        return orUnavailable(() => this.#admitGrant(token, credential, record, kept.session))
     }
   }
 
   async #admitGrant(
     token: string,
+    credential: OwnCredential,
     record: AccessTokenRecord,
     session: StoredProviderSession,
   ): Promise<CallerResult> {
@@ -137,7 +147,7 @@ export class CallerReader {
     return {
       kind: 'caller',
       caller: {
-        credential: 'access_token',
+        credential,
         user,
         clientId: grant.clientId,
         grantId: grant.id,
@@ -146,7 +156,7 @@ export class CallerReader {
         access,
         expiresAt,
         providerToken: () => this.#ports.keeper.open(session).accessToken,
-        isLive: async () => isStillGood(await this.#fromAccessToken(token), grant.workspace),
+        isLive: async () => isStillGood(await this.#fromAccessToken(token, credential), grant.workspace),
       },
     }
   }

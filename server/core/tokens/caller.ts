@@ -1,7 +1,7 @@
 import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
 import type { CurrentUser, Grant, Workspace } from '../session/grant.ts'
 
-export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
+export type CredentialKind = 'access_token' | 'personal_token' | 'provider_token' | 'session_cookie'
 
 export type Caller = SignedInCaller | AnonymousCaller
 

@@ -2,6 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
 import type { Client } from '../clients/client.ts'
 import type { Grant, GrantStore, StoredProviderSession } from '../session/grant.ts'
+import { personalTokenPrefix } from './personal-token.ts'
 import { heldScope, limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
@@ -54,7 +55,7 @@ export async function introspectToken(
     active: true,
     client_id: grant.clientId,
     scope: limitScope(heldScope(grant, scope), access.scopes),
-    token_type: token.startsWith(accessTokenPrefix) ? 'Bearer' : undefined,
+    token_type: isBearerToken(token) ? 'Bearer' : undefined,
     exp: expiresAt,
     iat: issueTimeOf(token),
     sub: user?.sub,
@@ -71,12 +72,16 @@ interface FoundToken {
   expiresAt: number
 }
 
+function isBearerToken(token: string): boolean {
+  return token.startsWith(accessTokenPrefix) || token.startsWith(personalTokenPrefix)
+}
+
 async function findToken(
   token: string,
   { store, runtime }: IntrospectionPorts,
 ): Promise<FoundToken | undefined> {
   const now = runtime.now()
-  if (token.startsWith(accessTokenPrefix)) {
+  if (isBearerToken(token)) {
     const found = await store.findAccessToken(tokenKey(token), now)
     return found && { ...found, session: found.providerSession }
   }

@@ -32,6 +32,8 @@ import {
 } from '../login/login-subject.ts'
 import { renderLogin, showMessage } from '../login/draw.ts'
 import { createLoginEndpoint } from '../login/sign-in-form.ts'
+import { boxViews } from '../login/scope-form.ts'
+import { hasAllTokens, readTokenWish, tokenDays } from '../../core/tokens/personal-token.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
 
 /** More than users read; the most recently used ones are shown. */
@@ -115,6 +117,18 @@ async function renderConnections(
       permissions: permissionsOf(code.grant),
       isDevice: isDeviceCode(code),
     })),
+    tokens: ports.personalTokens
+      ? {
+          days: tokenDays,
+          scopes: boxViews(
+            codes.scopes
+              .optionalOf(codes.scopes.resource.join(' '))
+              .map((scope) => ({ scope, ticked: false })),
+            codes.scopes,
+            language,
+          ),
+        }
+      : undefined,
     more: overview.live.length - shown.length,
     ended: ended.map(({ grant, endedAt, end }) => ({ client: listed(grant).client, endedAt, end })),
     now,
@@ -158,6 +172,8 @@ async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Res
       const { kind, grant } = await changeConnection(connection, session.userId, wanted, context, ports)
       return backWith(changeNotices[kind], owner, visit, grant)
     }
+    case 'make_token':
+      return startToken(fields, owner, visit)
     case 'end_all':
       await endAllConnections(session, context, ports)
       return backWith('all_ended', owner, visit)
@@ -182,6 +198,19 @@ async function backWith(
   return redirect(accountPath(ports), {
     'set-cookie': sessionCookie(withNotice(session, notice, clientName), binding, ports),
   })
+}
+
+/** Asks for a fresh sign-in, with its second factor, which then makes the token. */
+async function startToken(fields: URLSearchParams, owner: Owner, visit: LoginVisit): Promise<Response> {
+  const { codes, personalTokens, signIn } = visit.ports
+  const posted = { name: fields.get('name'), scopes: fields.getAll('scope'), days: fields.get('days') }
+  const token = readTokenWish(posted, codes.scopes.optionalOf(codes.scopes.resource.join(' ')))
+  if (!personalTokens || !token) return backWith('token_refused', owner, visit)
+  const { userId } = owner.session
+  if (await hasAllTokens(userId, { store: visit.ports.store, runtime: signIn.runtime }))
+    return backWith('too_many_tokens', owner, visit)
+  const visitor = visitorOf(owner.binding, visit)
+  return renderLogin(toSignIn({ kind: 'account', token, visitor }, visit))
 }
 
 function signOut(visit: LoginVisit): Response {

@@ -35,7 +35,7 @@ export function createConnectionsApi(ports: ConnectionsApiPorts): Endpoint[] {
       if (found.kind === 'unavailable')
         return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
       if (found.kind === 'denied') return httpError('access_denied')
-      if (found.kind !== 'caller' || found.caller.credential === 'access_token') return unauthorized()
+      if (found.kind !== 'caller' || found.caller.grantId !== undefined) return unauthorized()
       return handle({ request, context, user: found.caller.user, ports: ports.login })
     }
   return [

@@ -14,7 +14,14 @@ export function describeAppRequest(visit: SignInVisit, expiresAt: number): objec
   const view = subjectView(visit, true)
   const common = { expires_at: new Date(expiresAt * 1000).toISOString() }
   if (view.kind === 'account' || subject.kind === 'account') {
-    const sentence = fillText(language.texts.subject.accountAsk, { app: ports.app.appName })
+    const { subject: texts, token, common } = language.texts
+    const name = view.kind === 'account' ? view.tokenName : undefined
+    const quoted =
+      name === undefined ? '' : fillText(common.quoted, { name: claimedName(name, common.noName) })
+    const sentence = fillText(name === undefined ? texts.accountAsk : token.signInAsk, {
+      app: ports.app.appName,
+      name: quoted,
+    })
     return {
       client: null,
       returns_to: null,

@@ -1,6 +1,7 @@
 import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
+import { tokenNameOf } from '../../core/tokens/personal-token.ts'
 import type { Language } from '../../texts/language.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectionView } from '../pages/connections-page.ts'
@@ -46,15 +47,16 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
   return returnsToWeb(uri) && redirectHost(uri) !== host
 }
 
-export type ListedClient = Pick<ConnectionView, 'client' | 'returnsTo' | 'runsOnWeb'>
+export type ListedClient = Pick<ConnectionView, 'client' | 'returnsTo' | 'runsOnWeb' | 'isToken'>
 
 /**
  * Describes a client for a list. Which of its redirect URIs was used is unknown there, so its host counts as proven only when all
  * of them prove it. A removed client has only its id.
  */
 export function listedClient(id: string, client: Client | undefined, language: Language): ListedClient {
+  const token = tokenNameOf(id)
   const host = documentHost(client ?? { id })
-  const name = client ? clientDisplayName(client, language) : language.texts.common.removedApp
+  const name = client ? clientDisplayName(client, language) : (token ?? language.texts.common.removedApp)
   const isProven = client !== undefined && isProvenAlways(client, host)
   const uris = client?.redirectUris ?? []
   return {
@@ -64,6 +66,7 @@ export function listedClient(id: string, client: Client | undefined, language: L
     },
     returnsTo: [...new Set(uris.map(returnAddress))],
     runsOnWeb: uris.length > 0 && uris.every(returnsToWeb),
+    isToken: token !== undefined,
   }
 }
 

@@ -1,6 +1,11 @@
 import type { AccessAllowed, AccessDecision } from '../../core/access/access-rules.ts'
 import type { AccessControl } from '../../core/access/access-control.ts'
-import { accountSeal, createAccountSession } from '../../core/sign-in/account-session.ts'
+import {
+  type AccountNotice,
+  accountSeal,
+  createAccountSession,
+  withNotice,
+} from '../../core/sign-in/account-session.ts'
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
@@ -11,11 +16,13 @@ import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orph
 import type { CompletedSignIn, WorkspaceChoice } from '../../core/sign-in/workspace-step.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
 import type { RequestContext } from '../endpoint.ts'
-import { redirect } from '../response.ts'
+import { makePersonalToken, type TokenWish } from '../../core/tokens/personal-token.ts'
+import { tokenPage } from '../pages/token-page.ts'
+import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { choosing, grantedScope, withChoice } from './scope-form.ts'
+import { choosing, grantedScope, type WantedGrant, wantedGrant, withChoice } from './scope-form.ts'
 import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
 import { chooseWorkspace } from './workspace-choice.ts'
 
@@ -52,31 +59,36 @@ export async function completeLogin(visit: SignInVisit, completed: CompletedSign
 async function complete(visit: SignInVisit, completed: CompletedSignIn): Promise<Response> {
   const { signIn } = completed
   const { subject, context, ports } = visit
+  const wanted = wantedGrant(subject)
   // Users who may not connect may still see and end their connections.
-  if (subject.kind === 'account') return openAccount(visit, signIn)
+  if (!wanted) return openAccount(visit, signIn)
   const { session, identity } = signIn
   const access = await keepOrSignOut(session, ports.signIn.provider, () =>
-    decideAccess(signIn, subject.client.id, ports.access, context),
+    decideAccess(signIn, wanted.clientId, ports.access, context),
   )
   if (access?.kind !== 'allowed') {
     await endUnusedSession(session, ports.signIn)
     if (!access) throw new LoginError('sign_in_unavailable')
     const { rule, reason } = access
-    context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
+    context.report('access_denied', { client_id: wanted.clientId, sub: identity.sub, rule, reason })
     return renderLogin(visit, { failure: { reason: 'not_allowed' } })
   }
   const choice =
-    completed.choice ?? (await chooseWorkspace(completed, subject, visit, { posted: subject.workspaceId }))
+    completed.choice ?? (await chooseWorkspace(completed, wanted, visit, { posted: wanted.workspaceId }))
   if (choice instanceof Response) return choice
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
-    allow(subject, signIn, { ...access, ...choice }, visit),
+    subject.kind === 'account'
+      ? makeToken(wanted, subject.token, signIn, { ...access, ...choice }, visit)
+      : allow(subject, signIn, { ...access, ...choice }, visit),
   )
   if (!done) {
     await endUnusedSession(session, ports.signIn)
+    if (subject.kind === 'account') return openedAccount(visit, signIn, 'too_many_tokens')
     throw new LoginError('device_gone')
   }
-  const fields = { client_id: subject.client.id, sub: identity.sub }
-  if (subject.kind === 'authorization') context.report('signed_in', fields)
+  const fields = { client_id: wanted.clientId, sub: identity.sub }
+  if (subject.kind === 'account') context.report('personal_token_made', fields)
+  else if (subject.kind === 'authorization') context.report('signed_in', fields)
   else context.report('device_allowed', fields)
   return done
 }
@@ -128,17 +140,46 @@ async function allow(
   return withChoice(answer, grantId, subject, visit)
 }
 
+/** Makes a personal token and shows it. Returns undefined when the user has too many. */
+async function makeToken(
+  wanted: WantedGrant,
+  wish: TokenWish | undefined,
+  signIn: SignIn,
+  { scopes, workspace }: AccessAllowed & WorkspaceChoice,
+  visit: SignInVisit,
+): Promise<Response | undefined> {
+  const { language, ports } = visit
+  const { name = '', days = 0 } = wish ?? {}
+  const limited = { name, days, scope: limitScope(wanted.scope, scopes) }
+  const of = { signIn, resource: ports.urls.resource, workspace }
+  const made = await makePersonalToken(limited, of, { ...ports.codes, runtime: ports.signIn.runtime })
+  if (!made) return undefined
+  const { token, grant } = made
+  const view = { language, look: ports.app.look, links: ports.app.links }
+  const shown = tokenPage({ ...view, name, token, expiresAt: grant.expiresAt, back: accountPath(ports) })
+  return page(shown, view, 200, { 'set-cookie': accountCookie(visit, signIn) })
+}
+
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
-async function openAccount(
-  { subject, context, ports }: SignInVisit,
-  { identity, session }: SignIn,
-): Promise<Response> {
-  const { signIn, cookies, codes } = ports
-  await endUnusedSession(session, signIn)
-  const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
-  context.report('account_signed_in', { sub: account.sub })
-  const sealed = accountSeal.seal(account, subject.visitor.binding, signIn, account.expiresAt)
-  return redirect(accountPath(ports), { 'set-cookie': cookies.account.write(sealed) })
+async function openAccount(visit: SignInVisit, signIn: SignIn): Promise<Response> {
+  await endUnusedSession(signIn.session, visit.ports.signIn)
+  return openedAccount(visit, signIn)
+}
+
+function openedAccount(visit: SignInVisit, signIn: SignIn, notice?: AccountNotice): Response {
+  visit.context.report('account_signed_in', { sub: signIn.identity.sub })
+  return redirect(accountPath(visit.ports), { 'set-cookie': accountCookie(visit, signIn, notice) })
+}
+
+/** Starts the hour in which a user can manage their connections. */
+function accountCookie(
+  { subject, ports: { signIn, cookies, codes } }: SignInVisit,
+  { identity }: SignIn,
+  notice?: AccountNotice,
+): string {
+  const session = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
+  const account = notice ? withNotice(session, notice) : session
+  return cookies.account.write(accountSeal.seal(account, subject.visitor.binding, signIn, account.expiresAt))
 }
 
 /** Reports to the client or the device that the user refused, or that the access rules did if they came first. */

@@ -242,7 +242,7 @@ export function subjectView(
       }
     }
     case 'account':
-      return { kind: 'account' }
+      return { kind: 'account', tokenName: subject.token?.name }
   }
 }
 

@@ -9,7 +9,12 @@ import type { Client, ClientFinder } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
-import { clientIdOf, type ClientPurpose, type SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
+import {
+  type AccountPurpose,
+  clientIdOf,
+  type ClientPurpose,
+  type SignInPurpose,
+} from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { GrantChangePorts } from '../../core/session/grant-change.ts'
 import type { Languages } from '../../texts/languages.ts'
@@ -34,12 +39,14 @@ export interface LoginPorts {
   cookies: LoginCookies
   /** The page of the web app where users sign in and allow access; undefined: that is done on our own page. */
   signInUrl: string | undefined
+  /** Users can make tokens for themselves. */
+  personalTokens: boolean
 }
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
 export type LoginSubject = { visitor: SignInVisitor } & (
   | (ClientPurpose & { client: Client })
-  | { kind: 'account'; client?: undefined; boxes?: undefined }
+  | (AccountPurpose & { client?: undefined; boxes?: undefined })
 )
 
 /** A request of the login flow. */

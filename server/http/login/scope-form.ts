@@ -5,11 +5,26 @@ import { describeScope } from '../describe-scope.ts'
 import type { ScopeBoxView } from '../pages/sign-in-choices.ts'
 import { LoginError } from './login-error.ts'
 import { askedScope } from '../../core/sign-in/sign-in-transaction.ts'
-import type { ClientSubject, LoginVisit, SignInVisit } from './login-subject.ts'
+import { clientIdOfToken } from '../../core/tokens/personal-token.ts'
+import type { ClientSubject, LoginSubject, LoginVisit, SignInVisit } from './login-subject.ts'
 
 /** Returns what the user left of the requested scope. */
 export function grantedScope(subject: ClientSubject): string {
   return chosenScope(askedScope(subject), subject.boxes)
+}
+
+/** A grant that a sign-in is for, of a client, a device or a personal token. */
+export interface WantedGrant {
+  clientId: string
+  scope: string
+  workspaceId?: string | undefined
+}
+
+/** Returns the grant that a sign-in is for; undefined if it only shows connections. */
+export function wantedGrant(subject: LoginSubject): WantedGrant | undefined {
+  if (subject.kind !== 'account')
+    return { clientId: subject.client.id, scope: grantedScope(subject), workspaceId: subject.workspaceId }
+  return subject.token && { clientId: clientIdOfToken(subject.token), scope: subject.token.scope }
 }
 
 /** Returns the part of the requested scope that has no box. */

@@ -5,7 +5,7 @@ import {
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
 import { findAwaiting } from '../../core/sign-in/workspace-step.ts'
-import { takeScopes } from './scope-form.ts'
+import { takeScopes, wantedGrant } from './scope-form.ts'
 import { chooseWorkspace } from './workspace-choice.ts'
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
@@ -198,11 +198,10 @@ async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInV
   const { subject, ports } = visit
   const { store, runtime } = ports.signIn
   const completed = await findAwaiting(id, subject.visitor, ports.signIn)
-  if (completed && subject.kind !== 'account') {
-    const choice = await chooseWorkspace(completed, subject, visit, {
-      id,
-      posted: fields.get('workspace') ?? subject.workspaceId,
-    })
+  const wanted = wantedGrant(subject)
+  if (completed && wanted) {
+    const posted = fields.get('workspace') ?? wanted.workspaceId
+    const choice = await chooseWorkspace(completed, wanted, visit, { id, posted })
     if (choice instanceof Response) return choice
     // Only one of several posts completes the sign-in.
     if (await store.removeSecondFactor(id, false, runtime.now()))

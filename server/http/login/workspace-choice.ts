@@ -6,8 +6,8 @@ import {
   type WorkspaceChoice,
 } from '../../core/sign-in/workspace-step.ts'
 import { renderWorkspaces } from './draw.ts'
-import type { ClientSubject, SignInVisit } from './login-subject.ts'
-import { grantedScope, refuseChoice } from './scope-form.ts'
+import type { SignInVisit } from './login-subject.ts'
+import { refuseChoice, type WantedGrant } from './scope-form.ts'
 
 /** Grants of a user that are looked through for an earlier choice. */
 const maxGrants = 200
@@ -19,7 +19,7 @@ const maxGrants = 200
  */
 export async function chooseWorkspace(
   completed: CompletedSignIn,
-  subject: ClientSubject,
+  { clientId, scope }: WantedGrant,
   visit: SignInVisit,
   { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
@@ -27,15 +27,14 @@ export async function chooseWorkspace(
   if (!changes.workspaces) return { workspace: undefined }
   const { session, identity } = completed.signIn
   const user = userOf(identity, codes.providerIssuer)
-  const clientId = subject.client.id
-  const of = { user, clientId, scope: grantedScope(subject), providerToken: () => session.accessToken }
+  const of = { user, clientId, scope, providerToken: () => session.accessToken }
   const workspaces = await changes.workspaces(of)
   if (workspaces && (posted !== undefined || workspaces.length < 2)) {
     const workspace = posted === undefined ? workspaces[0] : workspaces.find(({ id }) => id === posted)
     if (workspace || posted === undefined) return { workspace }
     refuseChoice('workspace', clientId, visit)
   }
-  const id = waitingId ?? (await awaitWorkspace(completed, subject.visitor, signIn))
+  const id = waitingId ?? (await awaitWorkspace(completed, visit.subject.visitor, signIn))
   const records = await store.listGrants({ userId: user.id }, { after: '', limit: maxGrants })
   const { live } = overviewOf(records, signIn.runtime.now())
   const last = live.find(({ grant }) => grant.clientId === clientId)

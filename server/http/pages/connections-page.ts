@@ -26,6 +26,7 @@ import {
   type WaitingConnectionView,
   waitingList,
 } from './connection-list.ts'
+import { type TokenFormView, tokenForm } from './token-page.ts'
 import type { ClientView } from './client-facts.ts'
 import { alertGlyph, checkGlyph } from './drawings.ts'
 
@@ -35,6 +36,8 @@ export interface ConnectionView
   returnsTo: readonly string[]
   /** True when it returns to websites only: such an app has its own servers, often with many addresses. */
   runsOnWeb: boolean
+  /** A token that the user made. */
+  isToken?: boolean
   /** There is a page that changes it. */
   canChange: boolean
 }
@@ -52,6 +55,8 @@ export interface ConnectionsView extends AppView, PageView, Pick<AccountSession,
   form: string
   connections: readonly ConnectionView[]
   waiting: readonly WaitingConnectionView[]
+  /** What a personal token can be made with; undefined where there are none. */
+  tokens?: TokenFormView | undefined
   /** Live connections omitted from the list. */
   more: number
   ended: readonly EndedConnectionView[]
@@ -95,6 +100,7 @@ export function connectionsPage(view: ConnectionsView): string {
               </ul>`
       }
       ${view.more > 0 && html`<p class="quiet">${language.counted(texts.more, view.more)}</p>`}
+      ${view.tokens && tokenForm(view.tokens, view)}
       ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
         ${!isEmpty && html`<p>${fillHtml(texts.staysSignedIn, { app })}</p>`}
@@ -104,7 +110,13 @@ export function connectionsPage(view: ConnectionsView): string {
   })
 }
 
-const alertKinds: ReadonlySet<AccountNotice> = new Set(['form_refused', 'change_refused', 'not_changed'])
+const alertKinds: ReadonlySet<AccountNotice> = new Set([
+  'form_refused',
+  'change_refused',
+  'not_changed',
+  'token_refused',
+  'too_many_tokens',
+])
 
 function noticeLine(
   { kind, clientName }: NonNullable<ConnectionsView['notice']>,
@@ -152,7 +164,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       ${grant.workspace && fact(language.texts.workspace.legend, html`<bdi>${grant.workspace.name}</bdi>`, true)}
       ${
         connection.returnsTo.length === 0
-          ? fact(texts.kind, texts.device, true)
+          ? fact(texts.kind, connection.isToken ? language.texts.token.kind : texts.device, true)
           : fact(language.texts.subject.returnsTo, returnText(connection.returnsTo), true)
       }
       ${fact(texts.lastUsed, lastUse === undefined ? texts.neverUsed : lastUseText(lastUse, view), true)}

@@ -6,10 +6,16 @@ import type { FormView } from './form-page.ts'
 import { type AppView, fact, gateList } from './layout.ts'
 import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
 import { alertGlyph } from './drawings.ts'
-import { hostName } from './names.ts'
+import { hostName, quotedName } from './names.ts'
 
 /** The purpose of a sign-in: a client that sent the browser here, a device whose code was typed, or one's own connections. */
-export type SubjectView = RequestView | DeviceView | { kind: 'account' }
+export type SubjectView = RequestView | DeviceView | AccountView
+
+/** One's own connections; with `tokenName` to make a personal token. */
+export interface AccountView {
+  kind: 'account'
+  tokenName?: string | undefined
+}
 
 /** Contents common to the pages of a sign-in: its purpose and the form target. Every text is escaped. */
 export interface SignInView extends AppView, FormView {
@@ -34,7 +40,8 @@ export function cancelForm(view: SignInView): SafeHtml {
 /** Returns the words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export function subjectWords({ subject, language }: SignInView): SubjectWords {
   const { request, device, account } = language.texts.subject
-  if (subject.kind === 'account') return account
+  if (subject.kind === 'account')
+    return subject.tokenName === undefined ? account : { ...account, ...language.texts.token.signIn }
   if (subject.kind === 'device') return { ...request, ...device }
   const asker = subject.client.verifiedHost ?? subject.redirectHost
   const title = fillText(request.title, { asker })
@@ -53,10 +60,17 @@ export function subjectSummary({ subject, appName, language }: SignInView): Safe
     case 'device':
       return deviceSummary(subject, app, language)
     case 'account':
+      if (subject.tokenName !== undefined) return tokenSummary(subject.tokenName, app, language)
       return html`<h1>${texts.account.title}</h1>
         <p class="ask">${fillHtml(texts.accountAsk, { app })}</p>
         <p class="ask">${fillHtml(texts.accountSafety, { app })}</p>`
   }
+}
+
+function tokenSummary(name: string, app: SafeHtml, language: Language): SafeHtml {
+  const { signIn, signInAsk } = language.texts.token
+  return html`<h1>${signIn.title}</h1>
+    <p class="ask">${fillHtml(signInAsk, { app, name: quotedName(name, language) })}</p>`
 }
 
 export function aboutSubject({ subject, language }: SignInView): SafeHtml | false {

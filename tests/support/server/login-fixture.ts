@@ -61,6 +61,7 @@ export interface LoginFixtureOptions {
   workspaces?: ListWorkspaces
   scopes?: Readonly<Record<string, string>>
   signUpUrl?: string
+  personalTokens?: boolean
   /** The page of the web app where users sign in. */
   signInUrl?: string
   sessionTtlSeconds?: number
@@ -126,6 +127,7 @@ export async function createLoginFixture(
     },
     cookies: createLoginCookies(baseUrl),
     signInUrl: options.signInUrl,
+    personalTokens: options.personalTokens ?? false,
   }
   const lines: string[] = []
   const fetch = createHttpApp(

@@ -1,0 +1,301 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import {
+  account,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
+import type { Settings } from '../../config/setting-table.ts'
+import type { ToolModule } from '../../mcp/tools/tool-module.ts'
+
+const day = 86_400
+const sales = { id: 'sales', name: 'Sales' }
+const legal = { id: 'legal', name: 'Legal' }
+
+let server: DrawbridgeFixture
+let browser: Browser
+let listed: { id: string; name: string }[]
+
+const tools: ToolModule = {
+  scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
+  workspaces: async () => listed,
+  tools: [
+    {
+      name: 'where',
+      call: (_input, { scope, workspace, user, providerToken }) =>
+        `${user.email} | ${scope} | ${workspace?.id} | ${providerToken().length > 20}`,
+    },
+    { name: 'write', scope: 'notes:write', call: () => 'written' },
+  ],
+}
+
+const start = async (settings: Settings = {}): Promise<void> => {
+  server = await startDrawbridge({ personalTokens: 'on', ...settings }, undefined, tools)
+  browser = server.browser()
+}
+
+beforeEach(async () => {
+  listed = []
+  await start()
+})
+afterEach(() => server.close())
+
+const open = (at: Browser = browser): Promise<Visit> => at.visit('http://localhost:8787/account/connections')
+
+async function connections(at: Browser = browser): Promise<Visit> {
+  const login = await open(at)
+  return login.html.includes('name="transaction"') ? at.submit(login, 'password', account) : login
+}
+
+const form = { name: 'CI', days: '7', action: 'make_token' }
+
+const ask = async (fields: Record<string, string | string[]> = {}, at: Browser = browser): Promise<Visit> =>
+  at.submit(await connections(at), 'days', { ...form, ...fields })
+
+async function make(fields: Record<string, string | string[]> = {}): Promise<string> {
+  const page = await browser.submit(await ask(fields), 'password', account)
+  const [token] = /mcpt_\w[\w-]*/.exec(page.html) ?? []
+  expect(token, page.html.slice(-2000)).toBeDefined()
+  return token ?? ''
+}
+
+const statusOf = async (token: string): Promise<number> =>
+  (await server.mcp({ jsonrpc: '2.0', id: 1, method: 'ping' }, { authorization: `Bearer ${token}` })).status
+
+const where = async (token: string): Promise<string> => (await server.callTool(token, 'where', {})).text
+
+describe('a personal token', () => {
+  it('the form makes one after a fresh sign-in, which calls tools as the user with a session of its own', async () => {
+    const login = await ask({ scope: ['notes:write'] })
+    expect(login.html).toContain('Sign in and make the token')
+    expect(login.html).toContain('“<bdi>CI</bdi>”')
+    expect(login.html).not.toContain('mcpt_')
+    const page = await browser.submit(login, 'password', account)
+    const [token = ''] = /mcpt_[\w-]+/.exec(page.html) ?? []
+    expect(token).toMatch(/^mcpt_[\w-]{37}[0-9A-Za-z]{6}$/)
+    expect(page.response?.headers.get('cache-control')).toBe('no-store')
+    expect(await where(token)).toBe('ada@example.com | mcp notes:write | undefined | true')
+    expect(await server.callTool(token, 'write', {})).toMatchObject({ text: 'written' })
+    expect(server.events('personal_token_made')).toMatchObject([{ client_id: 'personal_token:CI' }])
+  })
+
+  it('one without ticked scopes has the tool scope alone, and a call beyond is refused', async () => {
+    const token = await make()
+    expect(await where(token)).toContain('| mcp |')
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: {} } }
+    const refused = await server.mcp(call, { authorization: `Bearer ${token}` })
+    expect(refused.status).toBe(403)
+    expect(refused.headers.get('www-authenticate')).toContain('insufficient_scope')
+  })
+
+  it.each([
+    ['7', 7],
+    ['30', 30],
+    ['90', 90],
+  ])(
+    'one for %s days works until then and no longer, its provider session refreshed underneath',
+    async (days, count) => {
+      const token = await make({ days })
+      for (let passed = 0; passed < count - 1; passed += 1) {
+        server.runtime.advance(day)
+        expect(await where(token), `day ${passed}`).toContain('ada@example.com')
+      }
+      server.runtime.advance(day - 60)
+      expect(await statusOf(token)).toBe(200)
+      server.runtime.advance(61)
+      expect(await statusOf(token)).toBe(401)
+    },
+  )
+
+  it('one of several workspaces is chosen after the sign-in', async () => {
+    listed = [sales, legal]
+    const page = await browser.submit(await ask(), 'password', account)
+    const made = await browser.submit(page, 'workspace', { workspace: 'legal' })
+    const [token = ''] = /mcpt_[\w-]+/.exec(made.html) ?? []
+    expect(await where(token)).toContain('| legal |')
+    listed = [sales]
+    server.runtime.advance(3600)
+    expect(await statusOf(token)).toBe(403)
+  })
+
+  it('the connections page lists it by its name with its last use, and ends it at the next call', async () => {
+    const token = await make({ name: 'Nightly <build>' })
+    expect(await statusOf(token)).toBe(200)
+    const page = await open()
+    expect(page.html).toContain('Nightly &lt;build&gt;')
+    expect(page.html).toContain('A personal token')
+    expect(page.html).not.toContain('no longer registered')
+    expect(page.html).not.toContain(token)
+    const [, id = ''] = /name="connection" value="([^"]+)"/.exec(page.html) ?? []
+    await browser.submit(page, 'connection', { connection: id, action: 'end' })
+    expect(await statusOf(token)).toBe(401)
+  })
+
+  it('its scope can be taken back without another token', async () => {
+    const token = await make({ scope: ['notes:read', 'notes:write'] })
+    const [record] = await server.app.store.listGrants(undefined, { after: '', limit: 1 })
+    const change = await browser.visit(
+      `http://localhost:8787/account/connections?change=${record?.grant.id ?? ''}`,
+    )
+    await browser.submit(change, 'connection', { scope: ['notes:read'], action: 'change' })
+    expect(await where(token)).toContain('| mcp notes:read |')
+  })
+
+  it('the web app lists it by the API, which takes no personal token', async () => {
+    const token = await make()
+    const { access_token: bearer } = await signInToWebApp(server)
+    const list = (authorization: string): Promise<Response> =>
+      server.fetch('/account/api/connections', { headers: { authorization: `Bearer ${authorization}` } })
+    expect(await (await list(bearer)).json()).toMatchObject({
+      connections: [{ client: { id: 'personal_token:CI', name: 'CI' }, scope: 'mcp' }],
+    })
+    expect((await list(token)).status).toBe(401)
+  })
+
+  it('ends with the sign-in at the provider, and with all connections of the user', async () => {
+    const first = await make()
+    const { id = '' } = server.admin.findUser(account.email) ?? {}
+    for (const session of server.admin.listSessions(id)) server.admin.endSession(session.id)
+    server.runtime.advance(3600)
+    expect(await statusOf(first)).toBe(401)
+    const [second, third] = [await make({ name: 'a' }), await make({ name: 'b' })]
+    expect(await Promise.all([statusOf(second), statusOf(third)])).toEqual([200, 200])
+    await browser.submit(await open(), 'action', { action: 'end_all' })
+    expect(await Promise.all([statusOf(second), statusOf(third)])).toEqual([401, 401])
+  })
+
+  it('ten are the most: the form says so before the sign-in, and two forms at once do not make eleven by one more sign-in', async () => {
+    for (let made = 0; made < 9; made += 1) {
+      server.runtime.advance(20)
+      await make({ name: `t${made}` })
+    }
+    server.runtime.advance(60)
+    const waiting = await ask({ name: 'late' })
+    await make({ name: 'tenth' })
+    const late = await browser.submit(waiting, 'password', account)
+    expect(late.html).toContain('You have ten tokens already')
+    expect(late.html).not.toMatch(/mcpt_[\w-]{43}/)
+    expect((await ask({ name: 'eleventh' })).html).toContain('You have ten tokens already')
+  })
+})
+
+describe('a refused personal token', () => {
+  it.each<[what: string, fields: Record<string, string | string[]>]>([
+    ['without a name', { name: '' }],
+    ['with a name of blanks and controls', { name: ' \u0007\u200B ' }],
+    ['with a name of 41 characters', { name: 'x'.repeat(41) }],
+    ['for other days', { days: '365' }],
+    ['without days', { days: '' }],
+    ['with an unknown scope', { scope: ['admin'] }],
+    ['with a scope that is none of the boxes', { scope: ['offline_access'] }],
+  ])('the form refuses one %s', async (_what, fields) => {
+    const page = await ask(fields)
+    expect(page.html).toContain('No token was made')
+    expect(page.html).not.toContain('type="password"')
+  })
+
+  it('a form of another site, of another browser or without the seal makes none', async () => {
+    const page = await connections()
+    const stranger = server.browser()
+    await stranger.visit('http://localhost:8787/oauth/device')
+    expect((await stranger.submit(page, 'days', form)).html).not.toContain('make the token')
+    const sent = await server.postForm('/account/connections', form, {
+      cookie: browser.cookieHeader('http://localhost:8787/'),
+      origin: 'https://evil.example',
+    })
+    expect(sent.status).toBe(403)
+    const unsealed = await server.postForm('/account/connections', form, {
+      cookie: browser.cookieHeader('http://localhost:8787/'),
+      origin: 'http://localhost:8787',
+      'sec-fetch-site': 'same-origin',
+    })
+    expect(unsealed.status).toBe(303)
+    expect(await server.app.store.listGrants(undefined, { after: '', limit: 9 })).toEqual([])
+  })
+
+  it('the sign-in page of one cannot be turned into another: its wish is sealed', async () => {
+    const login = await ask()
+    const page = await browser.submit(login, 'password', {
+      ...account,
+      scope: ['notes:write'],
+      days: '90',
+      name: 'other',
+    })
+    const [token = ''] = /mcpt_[\w-]+/.exec(page.html) ?? []
+    expect(await where(token)).toContain('| mcp |')
+    server.runtime.advance(7 * day + 1)
+    expect(await statusOf(token)).toBe(401)
+  })
+
+  it.each<[what: string, spoil: (token: string) => string]>([
+    ['another checksum', (token) => token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')],
+    [
+      'another letter',
+      (token) => token.replace(/^mcpt_./, (start) => (start.endsWith('A') ? 'mcpt_B' : 'mcpt_A')),
+    ],
+    ['one letter too many', (token) => `${token}0`],
+    ['the prefix of an access token', (token) => token.replace('mcpt_', 'mcpa_')],
+    [
+      'a right checksum of a secret that nobody has',
+      () => 'mcpt_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4M5hNp',
+    ],
+  ])('a token with %s is unknown', async (_what, spoil) => {
+    const token = await make()
+    expect(await statusOf(spoil(token))).toBe(401)
+    expect(await statusOf(token)).toBe(200)
+  })
+
+  it('made-up tokens without a right checksum do not reach the store', async () => {
+    await server.app.store.close()
+    expect(await statusOf(`mcpt_${'x'.repeat(37)}000000`)).toBe(401)
+  })
+
+  it('an account with a second factor makes one only with its code', async () => {
+    const { id = '' } = server.admin.findUser(account.email) ?? {}
+    await connections()
+    const login = await ask()
+    server.admin.enrollTotp(id)
+    const page = await browser.submit(login, 'password', account)
+    expect(page.html).not.toMatch(/mcpt_[\w-]{43}/)
+    expect(page.html).toContain('name="code"')
+  })
+
+  it('users whom the access rules refuse make none, though they see the page', async () => {
+    await server.close()
+    const access = join(temporaryFolder(), 'access.json')
+    writeFileSync(access, JSON.stringify({ rules: [{ deny: { email: [account.email] } }, { allow: {} }] }))
+    await start({ access })
+    const page = await browser.submit(await ask(), 'password', account)
+    expect(page.status).toBe(403)
+    expect(page.html).not.toMatch(/mcpt_[\w-]{43}/)
+  })
+
+  it('with personal tokens off there is no form, a token made before is refused, and can still be ended', async () => {
+    await server.close()
+    const store = `sqlite:${join(temporaryFolder(), 'server.db')}`
+    await start({ store })
+    const token = await make()
+    expect(await statusOf(token)).toBe(200)
+    await server.close()
+    await start({ store, personalTokens: 'off' })
+    const page = await connections()
+    expect(page.html).not.toContain('Make a personal token')
+    expect(page.html).toContain('CI')
+    const posted = await browser.submit(page, 'form', form)
+    expect(posted.html).toContain('No token was made')
+    expect(await statusOf(token)).toBe(401)
+    const metadata = await (await server.fetch('/.well-known/oauth-authorization-server')).text()
+    expect(metadata).not.toContain('personal')
+  })
+
+  it('no token is in the log, whatever is done with it', async () => {
+    const token = await make()
+    await where(token)
+    await statusOf(`${token}x`)
+    expect(server.logged()).not.toContain(token.slice(5, 40))
+  })
+})
