@@ -56,6 +56,10 @@ it.each<[named: string, clientId: string | undefined, holds: boolean]>([
   ['claude.ai', 'https://evil.example/claude.ai', false],
   ['claude.ai', 'https://claude.ai@evil.example/', false],
   ['claude.ai', 'claude.ai', true],
+  ['personal_token', 'personal_token:CI', true],
+  ['personal_token:CI', 'personal_token:CI', true],
+  ['personal_token:Other', 'personal_token:CI', false],
+  ['personal_token', 'mcpc_personal_token', false],
   ['mcpc_1', undefined, false],
 ])('the client condition %j holds for %j: %s', (named, clientId, holds) => {
   const person = { ...ada, clientId }

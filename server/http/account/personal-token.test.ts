@@ -8,8 +8,10 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 import type { Settings } from '../../config/setting-table.ts'
+import { hashSecret } from '../../core/seal.ts'
 import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 
 const day = 86_400
@@ -154,6 +156,32 @@ describe('a personal token', () => {
       connections: [{ client: { id: 'personal_token:CI', name: 'CI' }, scope: 'mcp' }],
     })
     expect((await list(token)).status).toBe(401)
+  })
+
+  it('a resource server of the operator sees it by introspection, with its name, scope and end', async () => {
+    await server.app.store.addClient({
+      ...publicClient({ id: 'api', kind: 'configured', introspects: true, redirectUris: [], grantTypes: [] }),
+      authMethod: 'client_secret_post',
+      secretHash: hashSecret('s3cret'),
+    })
+    const token = await make({ days: '30', scope: ['notes:read'] })
+    const about = async (given: string): Promise<unknown> =>
+      (
+        await server.postForm('/oauth/introspect', {
+          token: given,
+          client_id: 'api',
+          client_secret: 's3cret',
+        })
+      ).json()
+    expect(await about(token)).toMatchObject({
+      active: true,
+      client_id: 'personal_token:CI',
+      scope: 'mcp notes:read',
+      token_type: 'Bearer',
+      exp: server.runtime.now() + 30 * day,
+      username: 'ada@example.com',
+    })
+    expect(await about(`${token}x`)).toEqual({ active: false })
   })
 
   it('ends with the sign-in at the provider, and with all connections of the user', async () => {

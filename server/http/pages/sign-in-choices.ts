@@ -10,11 +10,14 @@ export interface ScopeBoxView {
 }
 
 /** Renders a box for each scope. */
-export function scopeBoxes(scopes: readonly ScopeBoxView[], { texts }: Language): SafeHtml {
-  const { scopesLegend, scopesHint } = texts.login
+export function scopeBoxes(
+  scopes: readonly ScopeBoxView[],
+  { texts }: Language,
+  hint: string = texts.login.scopesHint,
+): SafeHtml {
   return html`<fieldset class="choices" aria-describedby="scopes-hint">
-    <legend>${scopesLegend}</legend>
-    <p class="quiet" id="scopes-hint">${scopesHint}</p>
+    <legend>${texts.login.scopesLegend}</legend>
+    <p class="quiet" id="scopes-hint">${hint}</p>
     ${scopes.map(
       ({ scope, text, ticked }) =>
         html`<label class="choice"

@@ -22,7 +22,7 @@ export function tokenForm({ scopes, days }: TokenFormView, view: ConnectionForm)
       ${formInput(view)}
       <p class="quiet">${texts.note}</p>
       ${textField('name', texts.name, html`type="text" autocomplete="off" maxlength="40" required`)}
-      ${scopes.length > 0 && scopeBoxes(scopes, language)}
+      ${scopes.length > 0 && scopeBoxes(scopes, language, texts.scopesHint)}
       <fieldset class="choices">
         <legend>${texts.lasts}</legend>
         ${days.map(
@@ -63,7 +63,7 @@ export function tokenPage({ name, token, expiresAt, back, ...view }: TokenView):
       <p class="ask">${fillHtml(texts.made, ends)}</p>`,
     main: html`<div class="court-inner">
       ${headingWith(texts.copyHeading, texts.copyNote)}
-      <pre class="code" tabindex="0"><code>${token}</code></pre>
+      <pre class="snippet"><code>${token}</code></pre>
       <p class="quiet">${fillHtml(texts.use, {})}</p>
       ${aloneLink(back, texts.back)}
     </div>`,
