@@ -28,7 +28,7 @@ export const revokeGrantsOperation = operation({
       .literal('-', { error: 'expected -: no token belongs on a command line' })
       .optional()
       .describe('the one of a token, which is read from stdin')
-      .register(flagValues, { value: '-' }),
+      .register(flagValues, { value: '<->' }),
     yes: switchParameter('confirm it where it is about several'),
   }),
   result: z.object({

@@ -12,7 +12,7 @@ import { hostName, quotedName } from './names.ts'
 export type SubjectView = RequestView | DeviceView | AccountView
 
 /** One's own connections; with `tokenName` to make a personal token. */
-export interface AccountView {
+interface AccountView {
   kind: 'account'
   tokenName?: string | undefined
 }
