@@ -17,7 +17,12 @@ it('the manifest of the bridge names purpose, author and licence, and only place
   expect(manifest.license).toBe('MIT')
   const licence = readFileSync(new URL('LICENSE', import.meta.url), 'utf8')
   expect(licence).toContain(`MIT License\n\nCopyright (c) 2026 ${manifest.author}\n`)
-  for (const place of ['repository', 'homepage', 'bugs']) expect(manifest).not.toHaveProperty(place)
+  const { url, directory } = manifest.repository
+  expect([`git+https://github.com/${manifest.mcpName.replace('io.github.', '')}.git`, 'bridge']).toEqual([
+    url,
+    directory,
+  ])
+  for (const place of ['homepage', 'bugs']) expect(manifest).not.toHaveProperty(place)
 })
 
 it('the manifest of the bridge installs nothing that is not in the bundle', () => {

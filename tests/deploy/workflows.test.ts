@@ -69,6 +69,18 @@ describe.each(names)('%s.yml', (name) => {
   })
 })
 
+it('a release publishes what its steps have written', () => {
+  const uploads = workflows.release.jobs['build']?.steps.find(({ uses }) => uses?.includes('upload-artifact'))
+  const paths = String(uploads?.with?.['path']).trim().split('\n')
+  expect(paths).toEqual([
+    ...[bridge.name, server.name].map((name) => `${name}-*.tgz`),
+    'dist/extension/*.zip',
+    'bridge/dist/*.mcpb',
+  ])
+  expect(read('scripts/mcpb.ts')).toContain('bridge/dist/drawbridge')
+  expect(read('extension/wxt.config.ts')).toContain("'../dist/extension'")
+})
+
 it('all workflows use one digest of each action', () => {
   const used = new Set(
     names.flatMap((name) => read(`.github/workflows/${name}.yml`).match(/uses: .*/g) ?? []),

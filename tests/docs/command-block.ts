@@ -21,6 +21,7 @@ export const reasons = [
   'takes minutes',
   'two terminals',
   'tested elsewhere',
+  'changes npm',
   'changes this machine',
   'exits with 1 until everything is there',
   'needs Docker',
