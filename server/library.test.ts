@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { temporaryFolder } from '../tests/support/temporary-folder.ts'
-import { ConfigError, createDrawbridge } from './library.ts'
+import { ConfigError, createDrawbridge, environmentSettings } from './library.ts'
 
 const memory = { store: 'memory:' }
 
@@ -160,6 +160,26 @@ describe('createDrawbridge', () => {
     [memory, { waitUntil: true }, /^waitUntil: expected a function/],
   ])('createDrawbridge refuses (%j, %j)', (config, options, problem) => {
     expect(problemsOf(config, options)).toEqual([expect.stringMatching(problem)])
+  })
+
+  it('environmentSettings returns the settings of variables by field, and no empty or other ones', () => {
+    const environment = {
+      DRAWBRIDGE_BASE_URL: 'http://localhost:3000',
+      DRAWBRIDGE_TEXTS: 'fr.json,it.json',
+      DRAWBRIDGE_STORE: '',
+      DRAWBRIDGE_ACCESS: undefined,
+      PATH: '/usr/bin',
+    }
+    expect(environmentSettings(environment)).toEqual({
+      baseUrl: 'http://localhost:3000',
+      texts: 'fr.json,it.json',
+    })
+  })
+
+  it('environmentSettings refuses a variable of an unknown setting', () => {
+    expect(() => environmentSettings({ DRAWBRIDGE_BASEURL: 'http://localhost:3000' })).toThrow(
+      'DRAWBRIDGE_BASEURL: there is no such setting. Did you mean DRAWBRIDGE_BASE_URL?',
+    )
   })
 
   it('createDrawbridge takes a field that is undefined as omitted', async () => {

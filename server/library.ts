@@ -5,7 +5,7 @@ import { type App, createApp } from './startup/app.ts'
 import type { WaitUntil } from './core/background-work.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
 import { readUpstream } from './config/document-file.ts'
-import { isProduction, settingsOfObject } from './config/setting-source.ts'
+import { isProduction, readSettings, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { LineFile } from './observability/line-file.ts'
@@ -49,6 +49,18 @@ export interface DrawbridgeOptions {
    * `waitUntil` of the platform. Called with each request. Nothing is done at an interval then.
    */
   waitUntil?: WaitUntil
+}
+
+/**
+ * Returns the settings of variables, `DRAWBRIDGE_BASE_URL` and so on: by default those of this process. Throws `ConfigError` for a
+ * variable of an unknown setting.
+ */
+export function environmentSettings(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Settings {
+  const { given, problems } = readSettings({}, environment)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.fromEntries(given.map(({ setting, name }) => [setting.field, environment[name]]))
 }
 
 /**

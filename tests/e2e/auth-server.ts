@@ -13,6 +13,8 @@ export interface AuthServer {
   appUrl: string
   url: string
   admin: ProviderAdmin
+  /** Mails it has sent, of all addresses. */
+  countMails(): number
   /** Settings of a server that signs users in here. All servers given the same ones are instances of one another. */
   settings: ServerSettings
   close(): Promise<void>
@@ -60,6 +62,7 @@ export async function startAuthServer(options: AuthServerOptions = {}): Promise<
     appUrl,
     url,
     admin: provider.admin,
+    countMails: () => provider.services.mails.length,
     settings: {
       PROVIDER: 'supabase',
       PROVIDER_URL: url,
