@@ -10,6 +10,7 @@ import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
 import { appChecks, probeApp, probeSignInPage, signInPageChecks } from './app-check.ts'
+import { appClientChecks, probeAppClient } from './app-client-check.ts'
 import { probeBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
 import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
 import { probeClient, probeOidc, oidcChecks } from './oidc-check.ts'
@@ -94,6 +95,9 @@ async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<
   const { settings, keySet } = facts
   return [
     ...findingsOf(supabaseChecks, facts),
+    ...(config.providerClientId === undefined || providers[config.provider].isTrial
+      ? []
+      : findingsOf(appClientChecks, await probeAppClient(config, runtime))),
     ...findingsOf(providerChecks, { config, keySet, answers: [settings, keySet], now: runtime.now() }),
     ...findingsOf(providerUseChecks, { config, capabilities }),
     ...(config.sessionTokens ? findingsOf(cookieChecks, config) : []),

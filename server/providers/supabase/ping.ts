@@ -8,11 +8,11 @@ const suspectSeconds = 60
 const askedSeconds = 10
 
 /** A refresh token that cannot exist, in a form that the API looks up in its database. */
-export const askForDatabase: GotrueRequest = {
+export const askForDatabase = {
   method: 'POST',
   path: '/token?grant_type=refresh_token',
   body: { refresh_token: 'abcdefghijkl' },
-}
+} as const satisfies GotrueRequest
 
 type Send = (request: GotrueRequest) => Promise<GotrueAnswer>
 
