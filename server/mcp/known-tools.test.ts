@@ -29,6 +29,24 @@ it('a list of tools is complete with its last page, if it was read from the firs
   expect(['a', 'b', 'c'].map((name) => known.has(tool(name)))).toEqual([true, true, false])
 })
 
+it('a successful call leaves the mark that a list gave its tool, also while that list is incomplete', () => {
+  const known = new KnownTools({ ...policy, scopes: [['@writes', 'write']] })
+  const annotations = { readOnlyHint: true }
+  known.list([{ name: 'read', annotations }], { isFirst: true, isLast: false })
+  known.succeeded(tool('read'))
+  expect([known.scopeOf('read'), known.scopeInDoubt('read')]).toEqual([undefined, undefined])
+})
+
+it('of 10,000 known tools each is a write again once a list comes without its mark', () => {
+  const known = new KnownTools({ ...policy, scopes: [['@writes', 'write']] })
+  const annotations = { readOnlyHint: true }
+  const tools = Array.from({ length: 10_000 }, (_, index) => ({ name: String(index), annotations }))
+  known.list(tools, page)
+  expect(known.scopeOf('9999')).toBeUndefined()
+  known.list(named('9999'), page)
+  expect(known.scopeOf('9999')).toBe('write')
+})
+
 it('at most 10,000 names of tools are kept', () => {
   const known = new KnownTools(policy)
   known.list(

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { callsOf } from '../core/access/call-record.ts'
-import { offersTool } from '../core/access/access-rules.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Incoming } from './incoming.ts'
 import type { KnownTools } from './known-tools.ts'
@@ -32,12 +31,11 @@ export class ToolLearning {
   }
 
   /** Returns whether a scope that the caller lacks depends on a mark that is unknown. */
-  isNeeded({ body, caller: { scope, access } }: Incoming): boolean {
+  isNeeded({ body, caller: { scope } }: Incoming): boolean {
     const held = scope.split(' ')
     return callsOf(body).some(({ event, name }) => {
       const doubtful = event === 'tool_called' ? this.#known.scopeInDoubt(name) : undefined
-      // Its scope may be one that the access rules refuse: then the mark decides whether the tool exists.
-      return doubtful !== undefined && !held.includes(doubtful) && offersTool(access, name, undefined)
+      return doubtful !== undefined && !held.includes(doubtful)
     })
   }
 
@@ -58,10 +56,9 @@ export class ToolLearning {
     for (let page = 0; page < maxPages; page += 1) {
       const result = await listTools(typeof cursor === 'string' ? { cursor } : {}, signal)
       if (!result) return 'session_gone'
-      const isFirst = page === 0
       cursor = result['nextCursor']
       const isLast = typeof cursor !== 'string'
-      if (Array.isArray(result['tools'])) this.#known.list(result['tools'], { isFirst, isLast })
+      if (Array.isArray(result['tools'])) this.#known.list(result['tools'], { isFirst: true, isLast })
       if (isLast) break
     }
     return 'done'

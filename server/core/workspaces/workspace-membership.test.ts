@@ -87,6 +87,28 @@ it('without a check, membership is not asked between two refreshes', async () =>
   expect(asked).toEqual([])
 })
 
+it('a slow app is asked once at a time about a grant, also when the next check is due and the session was refreshed', async () => {
+  vi.useFakeTimers()
+  try {
+    const members = membership({ checkSeconds: 1 })
+    hangs = createSignal()
+    answer = [other]
+    for (let version = 1; version <= 3; version += 1) {
+      runtime.advance(2)
+      const asking = members.isMember(grant, { ...session, version })
+      await vi.advanceTimersByTimeAsync(2000)
+      expect(await asking).toBe(true)
+    }
+    expect(asked).toHaveLength(1)
+    hangs.give()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await members.isMember(grant, { ...session, version: 3 })).toBe(false)
+    expect(asked).toHaveLength(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 it('a lost membership is refused until the app lists the workspace again', async () => {
   const members = membership()
   runtime.advance(checkSeconds)

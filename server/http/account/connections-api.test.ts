@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 import {
   account,
@@ -10,6 +13,7 @@ import {
 import { sessionCookieHeader, signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 
 const path = '/account/api/connections'
+const folder = temporaryFolder(afterAll)
 const sales = { id: 'sales', name: 'Sales' }
 const legal = { id: 'legal', name: 'Legal' }
 
@@ -84,6 +88,15 @@ const errorOf = async (response: Response): Promise<unknown> => [
 ]
 
 describe('the list of connections for the web app', () => {
+  it('the API says 403 to a user whom the access rules do not allow, whose token is fine', async () => {
+    const access = join(folder, 'access.json')
+    writeFileSync(access, '{"rules":[{"allow":{"sub":["someone else"]}}]}')
+    await server.close()
+    server = await startDrawbridge({ access }, undefined, tools)
+    ;({ access_token: token } = await signInToWebApp(server))
+    expect(await errorOf(await send('GET'))).toEqual([403, 'access_denied'])
+  })
+
   it('the API lists what the user granted, with times in ISO 8601', async () => {
     expect((await server.callTool(tokens.access_token, 'where')).text).toBe(
       'mcp notes:read notes:write offline_access | sales Sales',

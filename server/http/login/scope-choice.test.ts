@@ -216,6 +216,14 @@ describe('a step-up', () => {
     expect(await granted()).toEqual([`mcp ${write}`])
   })
 
+  it('a browser is given no choice to remember where there was none to make', async () => {
+    const cookies = (): string => browser.cookieHeader('http://localhost:8787/')
+    await signIn(await open('mcp offline_access'))
+    expect(cookies()).not.toContain('choices')
+    await signIn(await open())
+    expect(cookies()).toContain('choices')
+  })
+
   it('a choice for one client says nothing about another, and twelve clients fit into the browser', async () => {
     await signIn(await open(), { scope: [] })
     await redeem()

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { SessionProvider } from '../../core/session/session-provider.ts'
-import type { Workspace } from '../../core/session/grant.ts'
+import type { Grant, Workspace } from '../../core/session/grant.ts'
+import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { type WorkspaceUser, createWorkspaceList } from '../../core/workspaces/workspace-list.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
@@ -71,6 +72,14 @@ async function granted(): Promise<(string | undefined)[]> {
   return codes.map(({ grant }) => grant.workspace?.id)
 }
 
+/** Returns what the client would get of a sign-in that is left at its code. */
+async function grantOfSignIn(): Promise<Grant | undefined> {
+  await choose(await signIn(), { workspace: 'legal' })
+  const { store, runtime } = login.shared
+  const [code] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 9 })
+  return code?.grant
+}
+
 describe('a sign-in where the app lists workspaces', () => {
   it.each<[what: string, listed: readonly Workspace[], expected: string | undefined]>([
     ['none', [], undefined],
@@ -121,6 +130,22 @@ describe('a sign-in where the app lists workspaces', () => {
     expect((await signIn()).html).toMatch(/value="legal"\s+required\s+checked/)
     await store.endGrant(code?.grant.id ?? '', 'revoked_by_user', runtime.now())
     expect((await signIn()).html).not.toMatch(/\schecked/)
+  })
+
+  it('the login chooses by the last of several connections of the client, whatever other clients got', async () => {
+    const { store } = login.shared
+    const { user } = (await grantOfSignIn()) ?? {}
+    const connections = [
+      ['a', 'client of another kind', legal, 40],
+      ['b', 'mcpc_public', legal, 10],
+      ['c', 'mcpc_public', sales, 20],
+      ['d', 'client of another kind', legal, 30],
+    ] as const
+    for (const [name, clientId, workspace, after] of connections) {
+      const createdAt = login.runtime.now() + after - 60
+      await addGrant(store, grantSample(name, { user: user!, clientId, workspace, createdAt }))
+    }
+    expect((await signIn()).html).toMatch(/value="sales"\s+required\s+checked/)
   })
 
   it.each(['other', '', 'Sales', 'sales '])(

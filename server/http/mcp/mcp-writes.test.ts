@@ -99,7 +99,7 @@ beforeEach(() => {
 
 const scopes = { 'notes:write': 'Change your notes', 'notes:admin': 'Do everything' }
 
-async function gateway(tools: object = {}): Promise<Served> {
+async function gateway(tools: object = {}, changes: object = {}): Promise<Served> {
   const reading_ = readUpstreamDocument(
     {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
@@ -109,7 +109,7 @@ async function gateway(tools: object = {}): Promise<Served> {
     {},
   )
   if (reading_.kind !== 'read') throw new Error(JSON.stringify(reading_))
-  return serveUpstream(reading_.value)
+  return serveUpstream({ ...reading_.value, ...changes })
 }
 
 const command = (process: 'user' | 'shared') => async (): Promise<Served> => {
@@ -322,6 +322,35 @@ describe('@writes with an HTTP upstream', () => {
       expect([await call(), lists]).toEqual(['done', 2])
     },
   )
+
+  it('@writes gives up a list that is larger than an answer may be, without waiting for its end', async () => {
+    const served = await gateway({}, { maxBodyBytes: 100_000 })
+    let isClosed = false
+    answerList = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const sending = setInterval(() => response.write(`: ${'x'.repeat(50_000)}\n\n`), 1)
+      response.on('close', () => {
+        clearInterval(sending)
+        isClosed = true
+      })
+    }
+    const drawbridge = await start(served)
+    expect(await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'read'))).toBe(
+      'mcp notes:write',
+    )
+    await expect.poll(() => isClosed).toBe(true)
+  })
+
+  it.each(['\n', '\r\n', '\r'])('@writes reads a list in a stream whose lines end with %j', async (end) => {
+    answerList = (response) => {
+      const result = { tools: pages[0] }
+      const data = JSON.stringify({ jsonrpc: '2.0', id: 'drawbridge-tools', result })
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write([': waiting', 'event: message', `data: ${data}`, '', ''].join(end))
+    }
+    const drawbridge = await start(await gateway())
+    expect(await outcome(await earlier(drawbridge, await tokenFor(drawbridge), 'read'))).toBe('done')
+  })
 
   it('@writes takes a tool that no list has for a write, and asks for the list no more often', async () => {
     const drawbridge = await start(await gateway())
