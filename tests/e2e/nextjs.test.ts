@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { request as sendRequest } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { hasNextApp, type NextServer, routeOfGuide, startNextServer } from '../peers/nextjs/nextjs-app.ts'
+import { hasHosts, type NextServer, routeOfGuide, startNextServer } from '../peers/hosts/host-app.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../support/server/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../support/server/postgres-server.ts'
@@ -25,7 +25,7 @@ interface NextDrawbridge extends ServerAddress {
   next: NextServer
 }
 
-describe.skipIf(![hasNextApp(), hasPgbouncer()].every(Boolean))(
+describe.skipIf(![hasHosts(), hasPgbouncer()].every(Boolean))(
   'in a Next.js app, as docs/nextjs.md says',
   () => {
     let postgres: PostgresServer

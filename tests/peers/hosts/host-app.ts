@@ -1,8 +1,8 @@
-/** The app of docs/nextjs.md, built by the real Next.js, and a process that serves it. */
+/** Frameworks that Drawbridge is mounted in; the app of docs/nextjs.md, built by the real Next.js, and a process that serves it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../../support/find-program.ts'
@@ -11,8 +11,10 @@ import { until } from '../../support/until.ts'
 const own = fileURLToPath(new URL('.', import.meta.url))
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const manifest = join(own, 'app')
-const folder = join(own, '.environments/app')
+/** The folder of the app, where programs find the frameworks and the library. */
+export const folder: string = join(own, '.environments/app')
 const built = join(folder, 'built.txt')
+const library = join(folder, 'node_modules/drawbridge-server')
 const program = join(folder, 'node_modules/next/dist/bin/next')
 const guide = join(repository, 'docs/nextjs.md')
 const quiet = { NEXT_TELEMETRY_DISABLED: '1' }
@@ -80,15 +82,15 @@ function filesOfApp(): Record<string, string> {
 export const routeOfGuide = (): string =>
   filesOfGuide()['app/drawbridge/[[...path]]/route.ts']?.trimEnd() ?? ''
 
-/** Installs and builds the app; keeps one that is built of the same files. Throws with the output of what failed. */
-export function buildNextApp(): void {
+/** Installs the frameworks and builds the app of Next.js; keeps one that is built of the same files. Throws with the output of what failed. */
+export function buildHosts(): void {
   const files = filesOfApp()
   const lock = readFileSync(join(manifest, 'package-lock.json'), 'utf8')
   const mark = createHash('sha256')
     .update(JSON.stringify([files, lock]))
     .digest('hex')
   if (markOfBuilt() === mark) return
-  process.stderr.write('Building the app of Next.js ...\n')
+  process.stderr.write('Installing Express and Fastify, and building the app of Next.js ...\n')
   mkdirSync(folder, { recursive: true })
   for (const name of ['package.json', 'package-lock.json'])
     copyFileSync(join(manifest, name), join(folder, name))
@@ -101,6 +103,7 @@ export function buildNextApp(): void {
     writeFileSync(join(folder, name), text)
   }
   run(process.execPath, [program, 'build'])
+  linkLibrary()
   writeFileSync(built, mark)
 }
 
@@ -122,18 +125,26 @@ function run(command: string, parameters: readonly string[]): void {
   if (status !== 0) throw new Error(error?.message ?? `${parameters.join(' ')}:\n${stdout}${stderr}`)
 }
 
-/** Puts the library into the app, as npm would. Next.js loads it when it starts, so a new one needs no other build of the app. */
+/** Puts the packed library into the app, as npm would, for the compilers of types and bundles. */
 function installLibrary(): void {
-  const target = join(folder, 'node_modules/drawbridge-server')
-  rmSync(target, { recursive: true, force: true })
-  mkdirSync(target, { recursive: true })
-  cpSync(join(repository, 'server/package.json'), join(target, 'package.json'))
-  cpSync(join(repository, 'server/dist'), join(target, 'dist'), { recursive: true })
+  rmSync(library, { recursive: true, force: true })
+  mkdirSync(library, { recursive: true })
+  cpSync(join(repository, 'server/package.json'), join(library, 'package.json'))
+  cpSync(join(repository, 'server/dist'), join(library, 'dist'), { recursive: true })
 }
 
-/** Returns whether the app is built. Prints one line if not, and throws instead when CI=true. */
-export function hasNextApp(): boolean {
-  return markOfBuilt() !== undefined || skipWithout('the app of Next.js is not built: npm run peers:build')
+/** Lets the app load the library from where it is built: a new one needs no other build of the app. */
+function linkLibrary(): void {
+  rmSync(library, { recursive: true, force: true })
+  symlinkSync(join(repository, 'server'), library)
+}
+
+/** Returns whether frameworks and app are there. Prints one line if not, and throws instead when CI=true. */
+export function hasHosts(): boolean {
+  return (
+    markOfBuilt() !== undefined ||
+    skipWithout('Next.js, Express and Fastify are not installed: npm run peers:build')
+  )
 }
 
 /** `next start` with the app. */
@@ -151,12 +162,11 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts `next start` with the library as it is built now, on `port` of 127.0.0.1. `settings` are variables without their prefix. */
+/** Starts `next start` on `port` of 127.0.0.1. `settings` are variables without their prefix. */
 export async function startNextServer(
   port: number,
   settings: Readonly<Record<string, string>>,
 ): Promise<NextServer> {
-  installLibrary()
   const named = Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
   const child = spawn(process.execPath, [program, 'start', '-p', String(port), '-H', '127.0.0.1'], {
     cwd: folder,
