@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -42,6 +44,40 @@ it('the image runs without privileges, stops by SIGTERM, and has a health check'
   for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
     expect(final).toContain(line)
   expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
+})
+
+describe('the health check of the image', () => {
+  const [, script = ''] =
+    /^HEALTHCHECK .*?CMD (\[.*\])$/.exec(final.find((line) => line.startsWith('HEALTHCHECK ')) ?? '') ?? []
+  const asked: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    response.writeHead(url.endsWith('/healthz') ? 200 : 404).end()
+  })
+  let port = 0
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    ;({ port } = server.address() as AddressInfo)
+  })
+  afterAll(() => void server.close())
+
+  it.each<[name: string, variables: (port: number) => Record<string, string>, path: string | undefined]>([
+    ['PORT', (own) => ({ PORT: String(own) }), '/healthz'],
+    ['LISTEN, which wins', (own) => ({ PORT: '1', DRAWBRIDGE_LISTEN: `0.0.0.0:${own}` }), '/healthz'],
+    [
+      'the path of BASE_URL',
+      (own) => ({ PORT: String(own), DRAWBRIDGE_BASE_URL: 'https://app.example.com/mcp-server/' }),
+      '/mcp-server/healthz',
+    ],
+    ['a port where nothing listens, and fails', () => ({ PORT: '1' }), undefined],
+  ])('the health check of the image asks at %s', async (_name, variables, path) => {
+    asked.length = 0
+    const [, ...args] = JSON.parse(script) as string[]
+    const end = run(process.execPath, args, { env: variables(port) })
+    if (path === undefined) await expect(end).rejects.toMatchObject({ code: 1 })
+    else await end
+    expect(asked).toEqual(path === undefined ? [] : [path])
+  })
 })
 
 it('the image is labelled with the version of the packages', () => {

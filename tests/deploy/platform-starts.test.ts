@@ -12,7 +12,7 @@ import {
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { promisify } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launcher, type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { blocksOf } from '../docs/command-block.ts'
@@ -20,7 +20,7 @@ import { freePort } from '../support/server/free-port.ts'
 import { type PostgresServer, startPostgres } from '../support/server/postgres-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
-import { read, root } from './deploy-files.ts'
+import { read, readYaml, root } from './deploy-files.ts'
 import { commandsWith, type Platform, platforms } from './platform.ts'
 
 const run = promisify(execFile)
@@ -54,6 +54,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'access.json'), '{ "rules": [{ "allow": { "email": ["*@example.com"] } }] }')
   writeFileSync(join(folder, 'upstream.json'), JSON.stringify({ url: 'http://127.0.0.1:9/mcp' }))
   imageVariables = await buildImage()
+  for (const path of ['var/lib/drawbridge', 'run/secrets']) {
+    mkdirSync(inImage(path), { recursive: true })
+    cpSync(join(folder, 'secret-keys'), inImage(`${path}/secret-keys`))
+  }
 }, 120_000)
 afterAll(async () => {
   await provider?.close()
@@ -106,7 +110,7 @@ async function start(variables: Readonly<Record<string, string>>): Promise<Start
   const env: Record<string, string> = { PATH, HOME: home, ...imageVariables, ...variables }
   for (const [name, value] of Object.entries(env))
     if (name.startsWith('DRAWBRIDGE_'))
-      env[name] = value.replace(/^(|sqlite:)(?=\/(?:etc|data)\/)/, `$1${image}`)
+      env[name] = value.replace(/^(|sqlite:|file:)(?=\/(?:etc|data|run|var)\/)/, `$1${image}`)
   const [entrypoint = ''] = /^ENTRYPOINT \["(.+)"\]$/m.exec(read('deploy/Dockerfile'))?.slice(1) ?? []
   const child = spawn(inImage(`usr/local/bin/${entrypoint}`), [], { cwd: inImage('data'), env })
   let said = ''
@@ -130,20 +134,42 @@ async function start(variables: Readonly<Record<string, string>>): Promise<Start
   }
 }
 
-/** Asks the server as a platform's proxy does: by any address of the machine. */
-async function ask(
-  port: number,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    // No server that listens on 127.0.0.1 alone answers here.
-    get({ host: '127.0.0.2', port, path, headers }, resolve).on('error', reject)
-  })
+/** No server that listens on 127.0.0.1 alone answers here. */
+const everyAddress = '127.0.0.2'
+
+/** Asks the server at an address of this machine. */
+const asker =
+  (address: string, port: number) =>
+  (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      get({ host: address, port, path, headers }, resolve).on('error', reject)
+    })
+
+/** Compose, with the settings that the page names for it. */
+const compose = readYaml('deploy/compose.yaml') as {
+  services: { drawbridge: { environment: Record<string, string> } }
 }
+const railway = platforms.find(({ name }) => name === 'Railway')?.variables
+/** A machine with Caddy or nginx. */
+const machine =
+  blocksOf('docs/deploy.md').find(({ text }) => text.startsWith('DRAWBRIDGE_BASE_URL='))?.text ?? ''
+
+const places: readonly Platform[] = [
+  ...platforms,
+  {
+    name: 'Compose',
+    variables: { ...railway, ...compose.services.drawbridge.environment },
+    secrets: [],
+    setsPort: false,
+  },
+  { name: 'a VM', variables: parseEnv(machine) as Record<string, string>, secrets: [], setsPort: false },
+]
 
 /** The variables of a platform with the values that a person puts in, and its own PORT. */
-async function variablesAt({ variables, secrets, setsPort }: Platform, store: () => Promise<string>) {
+async function variablesAt(
+  { variables, secrets, setsPort }: Platform,
+  store: () => Promise<string>,
+): Promise<Record<string, string>> {
   const made: Record<string, () => Promise<string>> = {
     DRAWBRIDGE_STORE: store,
     // With the line end of the file.
@@ -154,7 +180,9 @@ async function variablesAt({ variables, secrets, setsPort }: Platform, store: ()
   expect(setsPort || imageVariables['PORT'] !== undefined).toBe(true)
   for (const name of secrets) given[name] = (await made[name]?.()) ?? ''
   for (const [name, value] of Object.entries(given))
-    given[name] = value
+    given[name] = (name === 'DRAWBRIDGE_STORE' && value.startsWith('postgres:') ? await store() : value)
+      .replace(/^127\.0\.0\.1:8787$/, `127.0.0.1:${given['PORT']}`)
+      .replace(/^127\.0\.0\.1:9464$/, `127.0.0.1:${await freePort()}`)
       .replace('https://REF.supabase.co/auth/v1', `${provider.appUrl}/auth/v1`)
       .replace('sb_publishable_...', 'sb_publishable_x')
   return given
@@ -197,27 +225,33 @@ describe('the server of the image, with exactly the variables of each file', () 
     ])
   })
 
-  it.each(platforms.map((platform) => [platform.name, platform] as const))(
+  it.each(places.map((place) => [place.name, place] as const))(
     'the server becomes ready with the variables for %s, on its PORT, with the tools and the store',
     async (_name, platform) => {
       let store = ''
-      const server = await start(await variablesAt(platform, async () => (store = await storeOfPage())))
+      const isForProxy = !platform.variables['DRAWBRIDGE_LISTEN']?.startsWith('127.0.0.1:')
+      const server = await start(await variablesAt(platform, async () => (store ||= await storeOfPage())))
+      const ask = asker(isForProxy ? everyAddress : '127.0.0.1', server.port)
       try {
-        const ready = await ask(server.port, '/readyz', { host: 'health.internal' })
+        if (!isForProxy)
+          await expect(asker(everyAddress, server.port)('/healthz')).rejects.toThrow('ECONNREFUSED')
+        const ready = await ask('/readyz', { host: 'health.internal' })
         expect([ready.statusCode, await json(ready)]).toMatchObject([
           200,
           { checks: { store: 'ok', keys: 'ok', provider: 'ok' } },
         ])
-        expect((await ask(server.port, '/healthz', { host: '10.0.0.7:8787' })).statusCode).toBe(200)
-        const challenge = await ask(server.port, '/mcp', { host, accept: 'text/event-stream' })
+        expect((await ask('/healthz', { host: '10.0.0.7:8787' })).statusCode).toBe(200)
+        const challenge = await ask('/mcp', { host, accept: 'text/event-stream' })
         expect(challenge.statusCode).toBe(401)
         expect(challenge.headers['www-authenticate']).toContain(`https://${host}/.well-known/`)
         expect(server.said()).toContain('/etc/drawbridge/my-tools.mjs: 1 tool')
       } finally {
         expect(await server.stop(), server.said()).toBe(0)
       }
-      if (store === '') expect(existsSync(inImage('data/server.db'))).toBe(true)
-      else {
+      if (store === '') {
+        const path = platform.variables['DRAWBRIDGE_STORE']?.replace('sqlite:/', '') ?? 'none'
+        expect(existsSync(inImage(path))).toBe(true)
+      } else {
         const admin = postgres.url(new URL(store).pathname.slice(1))
         const tables = await postgres.query(
           admin,

@@ -11,6 +11,7 @@ import { settings } from '../../server/config/setting-table.ts'
 import { parseSecretKeys, parseStore } from '../../server/config/store-address.ts'
 import { createAddressChain } from '../../server/http/listener/client-address.ts'
 import { blocksOf } from '../docs/command-block.ts'
+import { findProgram, skipWithout } from '../support/find-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { read, readJson, root } from './deploy-files.ts'
 import {
@@ -263,8 +264,12 @@ describe('docs/where-to-run.md and the files', () => {
     expect(rows).toContain(`${options.idle_timeout} s, \`idle_timeout\``)
     for (const name of ['kill_timeout', 'drainingSeconds', 'maxShutdownDelaySeconds'])
       expect(rows).toContain(`40 s, \`${name}\``)
-    expect(rows).toContain(`${Number(cloudRunFlags['--timeout']) / 60} min, \`--timeout\``)
-    expect(read('deploy/nginx.conf')).toMatch(/proxy_read_timeout 1h;[^]*/)
+    const minutes = Number(cloudRunFlags['--timeout']) / 60
+    expect([...rows.matchAll(/(\d+) min, `--timeout`/g)].map(([, shown]) => Number(shown))).toEqual([
+      minutes,
+      minutes,
+    ])
+    expect(read('deploy/nginx.conf')).toContain('proxy_read_timeout 1h;')
     expect(read('deploy/nginx.conf')).toContain('large_client_header_buffers 4 144k;')
     expect(read('deploy/compose.yaml')).toContain('stop_grace_period: 40s')
     expect(read('deploy/drawbridge.service')).toContain('TimeoutStopSec=40')
@@ -290,6 +295,23 @@ describe('docs/where-to-run.md and the files', () => {
   it('README.md leads to docs/where-to-run.md', () => {
     expect(read('README.md')).toMatch(/^Deploy: .*\(docs\/where-to-run\.md\)/m)
   })
+})
+
+/** Says once what is skipped without it. */
+function hasCaddy(): boolean {
+  return (
+    findProgram('caddy') !== undefined || skipWithout('Caddy is missing: install the apt package `caddy`')
+  )
+}
+
+it.skipIf(!hasCaddy())('deploy/Caddyfile is a configuration that Caddy takes', () => {
+  const caddy = (...args: string[]): number | null =>
+    spawnSync(findProgram('caddy') ?? '', args, {
+      cwd: root,
+      env: { HOME: temporaryFolder(afterAll), PATH: process.env['PATH'] ?? '' },
+    }).status
+  expect(caddy('validate', '--adapter', 'caddyfile', '--config', 'deploy/Caddyfile')).toBe(0)
+  expect(caddy('validate', '--adapter', 'caddyfile', '--config', 'deploy/nginx.conf')).not.toBe(0)
 })
 
 describe('the folder of an image', () => {
