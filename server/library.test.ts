@@ -169,6 +169,8 @@ describe('createDrawbridge', () => {
       DRAWBRIDGE_STORE: '',
       DRAWBRIDGE_ACCESS: undefined,
       PATH: '/usr/bin',
+      // Of the host server, on Windows perhaps a pipe.
+      PORT: '\\\\.\\pipe\\app',
     }
     expect(environmentSettings(environment)).toEqual({
       baseUrl: 'http://localhost:3000',

@@ -58,7 +58,8 @@ export interface DrawbridgeOptions {
 export function environmentSettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Settings {
-  const { given, problems } = readSettings({}, environment)
+  // PORT is where the host server listens.
+  const { given, problems } = readSettings({}, { ...environment, PORT: undefined })
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.fromEntries(given.map(({ setting, name }) => [setting.field, environment[name]]))
 }

@@ -207,16 +207,24 @@ async function storeOfPage(): Promise<string> {
       )
       .replaceAll('to postgres', `to ${project}`),
   )
-  const [, transaction = ''] = [...read('docs/where-to-run.md').matchAll(/^postgres:\/\/\S+$/gm)].map(String)
+  const [transaction = ''] = [...read('docs/where-to-run.md').matchAll(/^postgres:\/\/\S+$/gm)].map(String)
   const address = new URL(transaction)
   for (const name of ['sslmode', 'sslrootcert']) address.searchParams.delete(name)
   return `postgres://${owner}:PASSWORD@${new URL(url).host}/${database}${address.search}`
 }
 
 describe('the server of the image, with exactly the variables of each file', () => {
-  it('the folder of docs/where-to-run.md has the package, the tools and a key ring that only its owner reads', () => {
+  it('the folder of docs/where-to-run.md has the package, the tools, and a key ring that only its owner and no repository has', () => {
     expect(existsSync(join(folder, '.dockerignore'))).toBe(true)
     expect(statSync(join(folder, 'secret-keys')).mode & 0o777).toBe(0o600)
+    spawnSync('git', ['init', '-q'], { cwd: folder })
+    const { stdout } = spawnSync('git', ['ls-files', '-o', '--exclude-standard'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    expect(stdout).toContain('my-tools.mjs\n')
+    expect(stdout).toContain('drawbridge-server-')
+    expect(stdout).not.toContain('secret-keys')
     expect(existsSync(inImage('usr/local/bin/drawbridge-server'))).toBe(true)
     expect(readdirSync(inImage('etc/drawbridge')).toSorted()).toEqual([
       'access.json',

@@ -134,7 +134,7 @@ describe('the variables of the files', () => {
     ),
     ...Object.fromEntries(secrets.map((name) => [name, made[name] ?? ''])),
   })
-  const [session = '', transaction = ''] = [...page.matchAll(/^postgres:\/\/\S+$/gm)].map(String)
+  const [transaction = ''] = [...page.matchAll(/^postgres:\/\/\S+$/gm)].map(String)
   const made: Record<string, string> = {
     DRAWBRIDGE_STORE: transaction,
     DRAWBRIDGE_SECRET_KEYS: `a:${Buffer.alloc(32, 7).toString('base64')}\n`,
@@ -214,16 +214,15 @@ describe('the variables of the files', () => {
     )
   })
 
-  it('the addresses of the pooler are taken, also with the line end of a file', () => {
-    expect([session, transaction].map((address) => new URL(address).port)).toEqual(['5432', '6543'])
-    for (const address of [session, transaction, `${transaction}\n`]) {
+  it('the address of the pooler is taken, also with the line end of a file', () => {
+    expect(new URL(transaction).port).toBe('6543')
+    for (const address of [transaction, `${transaction}\n`]) {
       expect(parseStore(address)).toMatchObject({ kind: 'postgres' })
       expect(new URL(address).searchParams.get('schema')).toBe('drawbridge')
       const certificate = new URL(address).searchParams.get('sslrootcert')?.split('/').at(-1)
       expect(dockerfile).toContain(` ${certificate}* /etc/drawbridge/`)
     }
     expect(transaction).toContain('pooler=transaction')
-    expect(session).not.toContain('pooler=')
   })
 })
 
