@@ -37,7 +37,7 @@ beforeAll(async () => {
   const world = createChoiceWorld(folder)
   const STORE = await postgres.createDatabase()
   const given = { ...auth.settings, ...world.settings, STORE, BASE_URL: `http://localhost:${port}` }
-  const settings = { ...given, SESSION_CHECK: '2s' }
+  const settings = { ...given, SESSION_CHECK: '2s', TRUSTED_PROXIES: '127.0.0.1' }
   const { environment } = world
   instances = await Promise.all(Array.from({ length: 3 }, () => startServer(settings, { environment })))
   system = instances[0] as ServerProcess
@@ -98,6 +98,8 @@ async function callAt(instance: ServerProcess, token: string, tool: string): Pro
     headers: {
       host: new URL(system.baseUrl).host,
       authorization: `Bearer ${token}`,
+      // One address would be limited for its many refusals.
+      'x-forwarded-for': `192.0.2.${seen.calls % 250}`,
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },

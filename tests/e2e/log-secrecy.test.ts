@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, createServerBrowser, type Person } from './person.ts'
 import { callTool, postMcp, register, registerPlainClient, type Tokens } from './plain-client.ts'
+import { underLoad } from '../support/under-load.ts'
 import { createSecretLedger, noteServed } from './secret-ledger.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -167,6 +168,22 @@ describe('the log at its most talkative', () => {
     ] as const) {
       expect([text, ...createSecretLedger().findIn(text)]).toEqual([text, ...found])
     }
+  })
+
+  it('the ledger of the test finds one of thousands of secrets in megabytes without holding other work up', () => {
+    const ledger = createSecretLedger()
+    // They begin alike, as tokens do.
+    const values = Array.from(
+      { length: 5000 },
+      (_, index) => `same beginning of ${String(index).padStart(9, '0')}`,
+    )
+    for (const value of values) ledger.note('many', value)
+    const text = `${'{"event":"mcp_request","request_id":"same beginning of nothing"}\n'.repeat(50_000)}`
+    const began = process.cpuUsage()
+    expect(ledger.findIn(text)).toEqual([])
+    const { user, system } = process.cpuUsage(began)
+    expect((user + system) / 1000).toBeLessThan(underLoad(1000))
+    expect(ledger.findIn(`${text}${values[4000]}`)).toEqual(['many'])
   })
 })
 
