@@ -51,6 +51,36 @@ describe('silence', () => {
     },
   )
 
+  it.each<[what: string, refuse: (ping: Received) => void]>([
+    ['an error of JSON-RPC', (ping) => ping.answer({ error: { code: -32_601, message: 'No such method' } })],
+    ['an error of JSON-RPC and 400', (ping) => ping.answer({ error: { code: -32_600, message: 'No' } }, 400)],
+    ['401', (ping) => ping.json(401, '', { 'WWW-Authenticate': 'Bearer' })],
+    ['403', (ping) => ping.json(403, '')],
+    ['404', (ping) => ping.json(404, '')],
+    ['429', (ping) => ping.json(429, '', { 'Retry-After': '60' })],
+    ['500', (ping) => ping.json(500, 'broken')],
+    ['an answer that is no JSON', (ping) => ping.json(200, 'pong')],
+  ])(
+    'silence does not end a call if the server refuses pings by %s, as it is alive',
+    async (_what, refuse) => {
+      const held: Received[] = []
+      const to = await startServer({
+        handle(request) {
+          const { method } = request.body
+          if (method === 'ping') return (refuse(request), true)
+          return method === 'tools/call' && held.push(request) > 0
+        },
+      })
+      const rig = startProxy(to, { watchdogMs: 60 })
+      await initialize(rig)
+      const called = rig.ask('tools/call', { name: 'x' })
+      await until(() => to.methods().filter((method) => method === 'ping').length >= 3)
+      held[0]?.answer({ result: { content: [] } })
+      expect(await called).toHaveProperty('result.content', [])
+      expect(to.methods().filter((method) => method === 'tools/call')).toHaveLength(1)
+    },
+  )
+
   it('an idle connection is pinged if configured', async () => {
     const to = await startServer()
     const rig = startProxy(to, { pingMs: 50 })
