@@ -10,6 +10,7 @@ import type { SessionProvider } from '../core/session/session-provider.ts'
 import { ScopeCatalogue } from '../core/tokens/scope.ts'
 import { createSealer, type KeyRing, type Sealer } from '../core/seal.ts'
 import { SessionKeeper } from '../core/session/session-keeper.ts'
+import { withServices } from '../core/session/service-session.ts'
 import { shareSessions } from '../core/session/shared-session.ts'
 import { SignOutWorker } from '../core/session/sign-out-worker.ts'
 import type { Store } from '../core/store.ts'
@@ -226,7 +227,7 @@ function openSessions(
   inward: Runtime,
 ) {
   const { store, config, runtime, sealer, report } = common
-  const opened = { store, provider: openProvider(config, inward), sealer, runtime }
+  const opened = { store, provider: withServices(openProvider(config, inward)), sealer, runtime }
   const shared = config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, isInUse: undefined }
   const { provider } = shared
   const access = new AccessControl({ provider, policy: openAccessPolicy(config, runtime, report) })

@@ -6,6 +6,7 @@ import { GrantAccess } from '../core/access/grant-access.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { RefreshLimit } from '../core/tokens/refresh-token.ts'
+import { createServiceCheck } from '../core/tokens/service-token.ts'
 import type { ScopeCatalogue } from '../core/tokens/scope.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
@@ -128,6 +129,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       registration: config.registration,
       clientDocuments: config.clientDocuments !== undefined,
       signsAssertions: tools.keySet !== undefined,
+      hasServices: createServiceCheck(store, runtime),
       links: app.links,
       languages,
     }),
@@ -253,6 +255,8 @@ function clientEndpoints(
   return [
     createTokenEndpoint(basePath, {
       ...devices,
+      store,
+      resource,
       refreshLimit: new RefreshLimit(config.accessTokenTtl),
       keeper,
       keepClient: createClientKeeper(store),

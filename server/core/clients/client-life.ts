@@ -21,6 +21,7 @@ export function isExpired({ expiresAt }: Pick<Client, 'expiresAt'>, now: number)
 export function isInUse({ kind, createdAt, expiresAt }: Client): boolean {
   switch (kind) {
     case 'configured':
+    case 'service':
       return true
     case 'registered':
       return expiresAt === undefined || expiresAt > createdAt + maxUnusedClientSeconds

@@ -15,10 +15,17 @@ export type ClientAuthMethod = (typeof clientAuthMethods)[number]
 /** RFC 8628 section 3.4. */
 export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Grant types of the token endpoint that a client may register. */
-export type GrantType = 'authorization_code' | 'refresh_token' | typeof deviceGrantType
+/** RFC 6749 section 4.4: a service acts for itself. */
+export const serviceGrantType = 'client_credentials'
 
-/** Every {@link GrantType}, in the order metadata lists them. */
+/** Grant types of the token endpoint. */
+export type GrantType =
+  | 'authorization_code'
+  | 'refresh_token'
+  | typeof deviceGrantType
+  | typeof serviceGrantType
+
+/** Every {@link GrantType} that a client may register, in the order metadata lists them. */
 export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token', deviceGrantType]
 
 /** The public keys of a client that signs its assertions, or the URL to fetch them from. */
@@ -33,13 +40,13 @@ export interface DocumentFreshness {
 /** `name` and `uri` are self-declared; only the id of a `metadata_document` proves anything. Times are epoch seconds. */
 export interface Client {
   id: string
-  /** It registered itself (RFC 7591), the operator configured it, or the document at its id describes it. */
-  kind: 'registered' | 'configured' | 'metadata_document'
+  /** It registered itself (RFC 7591), the operator configured it or made it as a service, or the document at its id describes it. */
+  kind: 'registered' | 'configured' | 'service' | 'metadata_document'
   name: string | undefined
   uri: string | undefined
   redirectUris: readonly string[]
   grantTypes: readonly GrantType[]
-  /** The `scope` the client registered: echoed to it, but no limit on what it may request. */
+  /** The `scope` the client registered: echoed to it, but no limit on what it may request; a service has no other. */
   scope: string | undefined
   authMethod: ClientAuthMethod
   secretHash: string | undefined
@@ -49,6 +56,8 @@ export interface Client {
   document: DocumentFreshness | undefined
   /** May introspect tokens of other clients (RFC 7662): a resource server that the operator configured. */
   introspects: boolean
+  /** Patterns of the tools that a service may call; undefined: all. */
+  tools?: readonly string[] | undefined
   createdAt: number
   /** When the unused client is deleted; undefined: never. */
   expiresAt: number | undefined
@@ -107,6 +116,7 @@ export interface ClientStore {
   removeClient(id: string): Promise<boolean>
   /** Extends the life of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
+  hasService(): Promise<boolean>
   listClients(page: { after: string; limit: number }): Promise<Client[]>
   /**
    * Records, to the minute, that the login page of a registration was shown: it is kept for 30 days from then, and 90 days after it was

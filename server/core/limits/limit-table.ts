@@ -48,6 +48,9 @@ export const accountGuessesAtSite: Budget = { max: 5, windowSeconds: 900 }
 /** Limits the sign-ins with one proof of the web app, each of which can cost several calls to the provider. A proof cannot be guessed. */
 export const signInsWithProof: Budget = { max: 10, windowSeconds: 60 }
 
+/** Limits the tokens of one service, each of which is a row of the store for an hour. */
+export const tokensOfService: Budget = { max: 60, windowSeconds: 60 }
+
 /** Limits mails with a code or a link. Each costs the project a part of its quota, and its reader attention. */
 export const emailSends = {
   kind: 'sign-in mail',

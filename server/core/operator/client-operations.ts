@@ -19,7 +19,7 @@ import {
 /** One client as shown to operators. Contains no secrets. */
 const clientSchema = z.object({
   client_id: z.string(),
-  kind: z.enum(['configured', 'registered', 'metadata_document']),
+  kind: z.enum(['configured', 'service', 'registered', 'metadata_document']),
   client_name: z.string().optional().describe("the client's own name for itself"),
   redirect_uris: z.array(z.string()),
   grant_types: z.array(z.string()),

@@ -3,7 +3,9 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import type { AccessControl } from '../access/access-control.ts'
+import type { AccessAllowed } from '../access/access-rules.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
+import { isAllowed } from '../access/glob.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import {
   type AccessTokenRecord,
@@ -22,7 +24,9 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 import type { WorkspaceMembership } from '../workspaces/workspace-membership.ts'
 import { isPersonalToken, personalTokenPrefix } from './personal-token.ts'
-import type { CallerResult, CredentialKind } from './caller.ts'
+import { isServiceGrant } from './service-token.ts'
+import { toolsOfService } from '../session/service-session.ts'
+import { type CallerResult, type CredentialKind, ServiceCallerError, type SignedInCaller } from './caller.ts'
 
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
@@ -143,20 +147,38 @@ export class CallerReader {
       return invalid('This account may not connect any more. Ask the owner of the web app.')
     if (!(await membership.isMember(grant, session))) return { kind: 'workspace_lost', grant }
     const user = await grantAccess.userOf(grant, session)
+    const rights = isServiceGrant(grant)
+      ? this.#rightsOfService(access, session)
+      : { credential, access, providerToken: () => this.#ports.keeper.open(session).accessToken }
     await this.#noteFirstUse(token, record)
     return {
       kind: 'caller',
       caller: {
-        credential,
+        ...rights,
         user,
         clientId: grant.clientId,
         grantId: grant.id,
         workspace: grant.workspace,
         scope: limitScope(heldScope(grant, scope), access.scopes),
-        access,
         expiresAt,
-        providerToken: () => this.#ports.keeper.open(session).accessToken,
         isLive: async () => isStillGood(await this.#fromAccessToken(token, credential), grant.workspace),
+      },
+    }
+  }
+
+  /** A service has no user at the provider, and may be confined to some tools. */
+  #rightsOfService(
+    access: AccessAllowed,
+    session: StoredProviderSession,
+  ): Pick<SignedInCaller, 'credential' | 'access' | 'providerToken'> {
+    const allow = toolsOfService(this.#ports.keeper.open(session))
+    const allowsTool = (name: string): boolean =>
+      isAllowed({ allow: allow ?? [], deny: [] }, name) && access.allowsTool?.(name) !== false
+    return {
+      credential: 'service',
+      access: { ...access, ...(allow && { allowsTool }) },
+      providerToken() {
+        throw new ServiceCallerError()
       },
     }
   }

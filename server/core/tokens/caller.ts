@@ -1,7 +1,12 @@
 import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
 import type { CurrentUser, Grant, Workspace } from '../session/grant.ts'
 
-export type CredentialKind = 'access_token' | 'personal_token' | 'provider_token' | 'session_cookie'
+export type CredentialKind =
+  | 'access_token'
+  | 'personal_token'
+  | 'service'
+  | 'provider_token'
+  | 'session_cookie'
 
 export type Caller = SignedInCaller | AnonymousCaller
 
@@ -45,6 +50,17 @@ export class SignInNeededError extends Error {
 
   constructor() {
     super('The caller is not signed in. A public tool can check context.user, which is then undefined.')
+  }
+}
+
+/** A tool acts as a person at the web app, and its caller is a service. The message is for the client. */
+export class ServiceCallerError extends Error {
+  override name = 'ServiceCallerError'
+
+  constructor() {
+    super(
+      'This tool acts as a person, and a service is none: it has no token of the web app. Connect a person to use it.',
+    )
   }
 }
 

@@ -4,7 +4,7 @@ import type {
   ProtectedResourceMetadata,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
-import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
+import { clientAuthMethods, grantTypes, serviceGrantType } from '../../core/clients/client.ts'
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Languages } from '../../texts/languages.ts'
@@ -20,6 +20,8 @@ export interface MetadataOptions {
   registration: boolean
   /** A client id may be the URL of a metadata document. */
   clientDocuments: boolean
+  /** Returns whether there is a service now. */
+  hasServices: () => Promise<boolean>
   /** There is a key set, for an upstream. */
   signsAssertions: boolean
   links: PageLinks
@@ -41,11 +43,16 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
     ...(termsUrl !== undefined && { resource_tos_uri: termsUrl }),
   }
   const authorizationServer = authorizationServerMetadata(urls, options)
+  const usual = servedDocument(authorizationServer)
+  const types = [...grantTypes, serviceGrantType]
+  const withService = servedDocument({ ...authorizationServer, grant_types_supported: types })
+  const current = async (): Promise<ServedDocument> => ((await options.hasServices()) ? withService : usual)
+  const resource = servedDocument(protectedResource)
   return [
     ...['oauth-authorization-server', 'openid-configuration'].flatMap((name) =>
-      documentEndpoints(name, urls.basePath, authorizationServer),
+      documentEndpoints(name, urls.basePath, current),
     ),
-    ...documentEndpoints('oauth-protected-resource', urls.basePath, protectedResource),
+    ...documentEndpoints('oauth-protected-resource', urls.basePath, () => resource),
   ]
 }
 
@@ -88,7 +95,12 @@ function authorizationServerMetadata(
   }
 }
 
-function documentEndpoints(name: string, basePath: string, document: object): Endpoint[] {
+interface ServedDocument {
+  body: string
+  headers: { etag: string } & Record<string, string>
+}
+
+function servedDocument(document: object): ServedDocument {
   const body = JSON.stringify(document)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
   const headers = {
@@ -96,10 +108,20 @@ function documentEndpoints(name: string, basePath: string, document: object): En
     'cache-control': 'public, max-age=300',
     etag,
   }
-  const get = (request: Request): TextResponse =>
-    isUnchanged(request.headers.get('if-none-match'), etag)
+  return { body, headers }
+}
+
+function documentEndpoints(
+  name: string,
+  basePath: string,
+  document: () => ServedDocument | Promise<ServedDocument>,
+): Endpoint[] {
+  const get = async (request: Request): Promise<TextResponse> => {
+    const { body, headers } = await document()
+    return isUnchanged(request.headers.get('if-none-match'), headers.etag)
       ? { status: 304, headers, body: null }
       : { status: 200, headers, body }
+  }
   return documentPaths(name, basePath).map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }
 

@@ -8,6 +8,7 @@ import {
   type GrantType,
   grantTypes,
   requireGrantType,
+  serviceGrantType,
 } from '../../core/clients/client.ts'
 import type { KeepClient } from '../../core/clients/client-life.ts'
 import {
@@ -22,6 +23,7 @@ import {
   type RefreshLimit,
   rotateRefreshToken,
 } from '../../core/tokens/refresh-token.ts'
+import { issueServiceToken, type ServiceTokenPorts } from '../../core/tokens/service-token.ts'
 import type { SessionKeeper } from '../../core/session/session-keeper.ts'
 import { json, noCache } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
@@ -29,7 +31,8 @@ import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
-export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
+export interface TokenPorts extends DevicePorts, ServiceTokenPorts, ClientEndpointPorts {
+  store: DevicePorts['store'] & ServiceTokenPorts['store']
   refreshLimit: RefreshLimit
   keeper: Pick<SessionKeeper, 'keep'>
   keepClient: KeepClient
@@ -38,7 +41,7 @@ export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
 /** `POST /oauth/token` (RFC 6749 section 3.2) for every {@link GrantType}. */
 export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoint {
   return createClientEndpoint(`${basePath}/oauth/token`, everyone, ports, async (client, form, context) => {
-    const grantType = readGrantType(form)
+    const grantType = readGrantType(form, client)
     const { grant, response, replayOf } = await redemptions[grantType](client, form, context, ports)
     await keepClient(client, grant, context, ports)
     if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
@@ -107,8 +110,9 @@ async function keepClient(
   }
 }
 
-function readGrantType(form: URLSearchParams): GrantType {
+function readGrantType(form: URLSearchParams, { kind }: Client): GrantType {
   const asked = requiredParameter(form, 'grant_type')
+  if (asked === serviceGrantType && kind === 'service') return asked
   const grantType = grantTypes.find((known) => known === asked)
   if (grantType) return grantType
   throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${grantTypes.join(', ')}.`)
@@ -146,6 +150,10 @@ const redemptions: Readonly<Record<GrantType, Redemption>> = {
       address,
     }
     return rotateRefreshToken(request, ports)
+  },
+  async [serviceGrantType](client, form, _context, ports) {
+    const request = { scope: optionalParameter(form, 'scope'), resources: form.getAll('resource') }
+    return issueServiceToken(client, request, ports)
   },
   async [deviceGrantType](client, form, context, ports) {
     requireGrantType(client, deviceGrantType)

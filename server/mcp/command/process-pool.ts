@@ -246,7 +246,7 @@ function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined 
   try {
     return caller.providerToken()
   } catch {
-    throw refusals.noProviderToken()
+    throw caller.credential === 'service' ? refusals.service() : refusals.noProviderToken()
   }
 }
 

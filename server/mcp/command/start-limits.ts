@@ -1,3 +1,4 @@
+import { ServiceCallerError } from '../../core/tokens/caller.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { RateLimit } from '../../core/limits/rate-limit.ts'
@@ -71,6 +72,7 @@ export const refusals = {
       status,
       'The server behind this one did not start. Try again in a moment; if it goes on, tell the operator.',
     ),
+  service: (): Unavailable => new Unavailable(502, new ServiceCallerError().message),
   noProviderToken: (): Unavailable =>
     new Unavailable(
       502,

@@ -28,7 +28,8 @@ export async function callerHeaders(
         headers['authorization'] = `Bearer ${await bearers.assert(signedIn(caller))}`
         break
       case 'provider-token':
-        if (caller.providerToken() !== '') headers['authorization'] = `Bearer ${caller.providerToken()}`
+        if (caller.credential !== 'service' && caller.providerToken() !== '')
+          headers['authorization'] = `Bearer ${caller.providerToken()}`
         break
       case 'headers':
         Object.assign(headers, forwardedHeaders(signedIn(caller)))

@@ -15,7 +15,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { failureText, toolFailure } from '../tools/tool-result.ts'
+import { ServiceCallerError } from '../../core/tokens/caller.ts'
+import { failureText, toolError, toolFailure } from '../tools/tool-result.ts'
 
 type Callback = (...given: never[]) => unknown
 
@@ -63,7 +64,7 @@ export class GuardedMcpServer extends McpServer {
   override registerTool(name: string, ...rest: unknown[]): RegisteredTool {
     this.#hooks.onTool(name, rest[0])
     const register = super.registerTool as (...given: unknown[]) => RegisteredTool
-    return register.call(this, name, ...this.#guardLast(rest, toolFailure))
+    return register.call(this, name, ...this.#guardLast(rest, toolFailureOf))
   }
 
   override registerPrompt(...given: unknown[]): RegisteredPrompt {
@@ -77,14 +78,14 @@ export class GuardedMcpServer extends McpServer {
     return register.apply(this, this.#guardLast(given, fail))
   }
 
-  #guardLast(given: unknown[], answer: () => unknown): unknown[] {
+  #guardLast(given: unknown[], answer: (error: unknown) => unknown): unknown[] {
     const callback = given.at(-1) as Callback
     const onOwnStream: Callback = (...parameters) =>
       callback(...withLast(parameters, withRequestsOnOwnStream(parameters.at(-1) as never) as never))
     return withLast(given, this.#guard(onOwnStream, answer))
   }
 
-  #guard(callback: Callback, answer: () => unknown): Callback {
+  #guard(callback: Callback, answer: (error: unknown) => unknown): Callback {
     return async (...given) => {
       try {
         return await callback(...given)
@@ -93,10 +94,14 @@ export class GuardedMcpServer extends McpServer {
         // A call that was cancelled fails because of that.
         const { mcpReq }: ServerContext = given.at(-1) as never
         if (!mcpReq.signal.aborted) this.#hooks.report('tool_failed', error)
-        return answer()
+        return answer(error)
       }
     }
   }
+}
+
+function toolFailureOf(error: unknown): ReturnType<typeof toolFailure> {
+  return error instanceof ServiceCallerError ? toolError(error.message) : toolFailure()
 }
 
 /** Wraps every handler with `wrap`, except the SDK's own, which the base class sets in its constructor. */

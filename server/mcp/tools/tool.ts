@@ -1,3 +1,4 @@
+import { ServiceCallerError } from '../../core/tokens/caller.ts'
 import {
   type CallToolResult,
   isCallToolResult,
@@ -61,6 +62,7 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
         return await checkAnswer(answer, output)
       } catch (error) {
         // After an abort the error is expected, and there is no client to answer.
+        if (error instanceof ServiceCallerError) return toolError(error.message)
         if (!context.signal.aborted) report(name, error)
         return toolFailure()
       }

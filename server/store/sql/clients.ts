@@ -34,6 +34,8 @@ const selectClient = `SELECT ${selected} FROM client WHERE id = $1`
 
 const listClients = `SELECT ${selected} FROM client WHERE id > $1 ORDER BY id LIMIT $2`
 
+const selectService = `SELECT true AS known FROM client WHERE kind = 'service' LIMIT 1`
+
 const removeClient = 'DELETE FROM client WHERE id = $1 RETURNING true AS gone'
 
 const keepClient = `UPDATE client SET kept = true, expires_at = CASE WHEN expires_at > $2 THEN expires_at ELSE $2 END
@@ -62,13 +64,16 @@ export function createClients(database: SqlDatabase): Omit<ClientStore, 'trimCli
     keepClient: async (id, until) => void (await database.write(keepClient, [id, until])),
     listClients: async ({ after, limit }) =>
       (await database.read<ClientRow>(listClients, [after, limit])).map(clientOf),
+    hasService: async () => (await database.read(selectService, [])).length > 0,
     noteClientOpened: async (id, now) =>
       void (await database.write(openClient, [id, now, now - openedEverySeconds])),
   }
 }
 
 /** Members that no query filters by, in one JSON column. Undefined and false ones are omitted. */
-type ClientDetails = Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document'> & { introspects?: true }
+type ClientDetails = Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document' | 'tools'> & {
+  introspects?: true
+}
 
 interface ClientRow extends Pick<Client, 'id' | 'kind' | 'authMethod' | 'createdAt'> {
   name: string | null
@@ -81,7 +86,7 @@ interface ClientRow extends Pick<Client, 'id' | 'kind' | 'authMethod' | 'created
 }
 
 function clientValues(client: Client): (string | number | undefined)[] {
-  const { scope, keys, managementHash, document, introspects } = client
+  const { scope, keys, managementHash, document, introspects, tools } = client
   return [
     client.id,
     client.kind,
@@ -93,12 +98,14 @@ function clientValues(client: Client): (string | number | undefined)[] {
     client.secretHash,
     client.createdAt,
     client.expiresAt,
-    JSON.stringify({ scope, keys, managementHash, document, introspects: introspects || undefined }),
+    JSON.stringify({ scope, keys, managementHash, document, introspects: introspects || undefined, tools }),
   ]
 }
 
 function clientOf(row: ClientRow): Client {
-  const { scope, keys, managementHash, document, introspects } = JSON.parse(row.details) as ClientDetails
+  const { scope, keys, managementHash, document, introspects, tools } = JSON.parse(
+    row.details,
+  ) as ClientDetails
   return {
     id: row.id,
     kind: row.kind,
@@ -114,6 +121,7 @@ function clientOf(row: ClientRow): Client {
     // Undefined members were not written.
     document,
     introspects: introspects === true,
+    ...(tools && { tools }),
     createdAt: row.createdAt,
     expiresAt: row.expiresAt ?? undefined,
   }

@@ -28,6 +28,7 @@ export function commonTables(dialect: SchemaDialect): string {
      opened_at ${integer} NOT NULL DEFAULT 0
    ) ${options()};
    CREATE INDEX client_expiry ON client (expires_at);
+   CREATE INDEX client_service ON client (id) WHERE kind = 'service';
 
    CREATE TABLE social_sign_in (
      number ${number}, id ${key} NOT NULL UNIQUE, binding_hash ${key} NOT NULL, sealing_key ${key} NOT NULL,
