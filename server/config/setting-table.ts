@@ -54,7 +54,7 @@ const table = {
   personalTokens: {
     parse: parseSwitch,
     default: 'off',
-    doc: 'Let users make tokens for scripts and CI on /account/connections: on or off; see docs/personal-tokens.md.',
+    doc: 'Let users make tokens for scripts and CI on /account/connections: on or off; see docs/tokens.md.',
   },
   allowedOrigins: {
     parse: parseOrigins,

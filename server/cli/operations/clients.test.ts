@@ -74,6 +74,70 @@ describe('clients, beside a running server', () => {
     })
   })
 
+  it('clients add makes a service with its scope, its tools and a secret', async () => {
+    const command = line()
+    const options = { service: 'Nightly report', scope: 'notes:read  mcp', tools: 'list_*, get_note' }
+    expect(await operate('clients add', command, options)).toBe(exitCode.ok)
+    const { client_id: id, client_secret: secret } = command.facts()
+    expect(await store.findClient(String(id))).toMatchObject({
+      kind: 'service',
+      name: 'Nightly report',
+      redirectUris: [],
+      grantTypes: ['client_credentials'],
+      scope: 'mcp notes:read',
+      tools: ['list_*', 'get_note'],
+      authMethod: 'client_secret_basic',
+      secretHash: hashSecret(String(secret)),
+    })
+    expect(await store.hasService()).toBe(true)
+  })
+
+  it('clients add makes a service that signs with its own key, without a secret', async () => {
+    expect(await store.hasService()).toBe(false)
+    const jwks = join(folder, 'keys.json')
+    const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+      'sign',
+      'verify',
+    ])
+    const key = { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'k' }
+    writeFileSync(jwks, JSON.stringify({ keys: [key] }))
+    const command = line()
+    expect(await operate('clients add', command, { service: 'Signer', jwks })).toBe(exitCode.ok)
+    const { client_id: id, client_secret: secret } = command.facts()
+    expect(secret).toBeUndefined()
+    expect(await store.findClient(String(id))).toMatchObject({
+      authMethod: 'private_key_jwt',
+      secretHash: undefined,
+      scope: 'mcp',
+      keys: { kind: 'jwks' },
+    })
+    expect((await store.findClient(String(id)))?.tools).toBeUndefined()
+  })
+
+  it.each<[what: string, options: CommandOptions, text: RegExp]>([
+    ['a scope without a service', { redirectUri: redirectUris, scope: 'x' }, /--scope is for a service/],
+    ['tools without a service', { redirectUri: redirectUris, tools: 'x' }, /--tools is for a service/],
+    ['keys without a service', { redirectUri: redirectUris, jwks: 'x' }, /--jwks is for a service/],
+    [
+      'a service with a redirect URI',
+      { service: 'x', redirectUri: redirectUris },
+      /--redirect-uri is for clients of users/,
+    ],
+    [
+      'a service that introspects',
+      { service: 'x', introspects: true },
+      /--introspects is for clients of users/,
+    ],
+    ['an empty pattern of tools', { service: 'x', tools: 'a,,b' }, /empty pattern/],
+    ['a missing file of keys', { service: 'x', jwks: '/nowhere.json' }, /--jwks: .*ENOENT/],
+  ])('clients add refuses %s', async (_what, options, text) => {
+    await expect(operate('clients add', line(), options)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(text),
+    })
+    expect(await store.hasService()).toBe(false)
+  })
+
   it('clients add prints a secret once, and stores its hash', async () => {
     const command = line(false)
     await operate('clients add', command, { redirectUri: redirectUris, secret: true })
