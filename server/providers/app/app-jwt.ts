@@ -5,14 +5,14 @@ import { ProviderError } from '../../core/session/session-provider.ts'
 import { requireRules, textClaim } from '../jwt.ts'
 
 /** What a JWT is for. Each is taken at its own place only, so that none of them serves as another. */
-export type AppJwtType = 'drawbridge-user+jwt' | 'drawbridge-session+jwt' | 'drawbridge-end+jwt'
+type AppJwtType = 'drawbridge-user+jwt' | 'drawbridge-session+jwt' | 'drawbridge-end+jwt'
 
 const lifeSeconds = 60
 /** How far the clocks of this server and the web app's may be apart. */
 const clockToleranceSeconds = 30
 
 /** Claims of a verified JWT. `jti` is not checked for an earlier use. */
-export type AppJwtClaims = JWTPayload & { sub: string; jti: string }
+type AppJwtClaims = JWTPayload & { sub: string; jti: string }
 
 export interface AppJwts {
   /** Rejects with `invalid_token` and the rule that the JWT breaks. */

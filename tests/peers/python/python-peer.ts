@@ -7,8 +7,8 @@ import { skipWithout } from '../../support/find-program.ts'
 /** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
 type PythonLine = 'mcp-1' | 'mcp-2'
 
-/** The environments; FastMCP's have everything, including servers. */
-export type PythonEnvironment = PythonLine | 'fastmcp-3' | 'fastmcp-4'
+/** The environments; FastMCP's have everything, including servers, and the last has web frameworks. */
+export type PythonEnvironment = PythonLine | 'fastmcp-3' | 'fastmcp-4' | 'web-apps'
 
 /** A kind of client for `client.py`, and its environment. */
 export interface PythonPeer {

@@ -41,7 +41,7 @@ export function appJwt(
 export const ada = { email: 'ada@example.com', email_verified: true, name: 'Ada', claims: { role: 'editor' } }
 
 /** What SESSION_URL answers to a request; undefined: the app cannot be reached. */
-export type SessionAnswer = (request: Request) => Response | undefined | Promise<Response | undefined>
+type SessionAnswer = (request: Request) => Response | undefined | Promise<Response | undefined>
 
 export interface AppFixture {
   server: DrawbridgeFixture
