@@ -3,7 +3,8 @@ import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
 import { type App, createApp } from './startup/app.ts'
 import type { WaitUntil } from './core/background-work.ts'
-import { checkSettings, ConfigError } from './config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
+import { checkSettings } from './config/config.ts'
 import { readUpstream } from './config/document-file.ts'
 import { isProduction, readSettings, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting-table.ts'
@@ -16,9 +17,7 @@ import { type Served, serveModule } from './startup/open-tools.ts'
 import { serveHttpUpstream } from './startup/open-upstream.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
 
-export { ConfigError } from './config/config.ts'
-export type { ToolModule } from './mcp/tools/tool-module.ts'
-export type { Settings } from './config/setting-table.ts'
+export { ConfigError, type Settings, type ToolModule }
 export { ToolModuleError } from './startup/open-tool-module.ts'
 
 /** Drawbridge inside another server. */

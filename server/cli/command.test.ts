@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { OperatorRefusal } from '../core/operator/operation.ts'
 import { exitCode, failureJson, failureText } from './command.ts'
 

@@ -1,6 +1,7 @@
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
+import { type CheckedSettings, checkSettings } from '../config/config.ts'
 import type { VariablePlaces } from '../config/env-file.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
 import type { ServerConfig, Setting } from '../config/setting-table.ts'

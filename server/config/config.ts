@@ -15,8 +15,6 @@ import {
 } from './setting-table.ts'
 import { settingsOfObject, type SettingSources } from './setting-source.ts'
 
-export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
-
 /** Checked settings, faulty or not. */
 export interface CheckedSettings {
   /** Complete: a faulty setting has its default. */

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readAccessText } from '../config/document-file.ts'
-import { ConfigError } from '../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { type AccessPolicy, createAccessPolicy } from '../core/access/access-rules.ts'
 import type { Report } from '../observability/log.ts'

@@ -1,6 +1,6 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
 import type { CommandUpstream, HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
-import { ConfigError } from '../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { version } from '../config/version.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'

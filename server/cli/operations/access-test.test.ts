@@ -8,7 +8,7 @@ import {
   operate,
 } from '../../../tests/support/server/command-fixture.ts'
 import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { ConfigError } from '../../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { type CommandOptions, exitCode } from '../command.ts'
 
 const folder = temporaryFolder(afterAll)
