@@ -13,6 +13,7 @@ import {
   text,
   texts,
 } from '../document.ts'
+import { type Environment, Filling } from './filling.ts'
 import {
   type CommandUpstream,
   holdsProviderToken,
@@ -20,10 +21,8 @@ import {
   type ProcessUser,
   scopeOfTool,
   selectorFault,
-  type Template,
   type Upstream,
   type UpstreamPolicy,
-  userProperties,
   userPropertiesIn,
   writesSelector,
 } from './upstream.ts'
@@ -31,15 +30,10 @@ import { isUrl } from '@drawbridge/shared/url.ts'
 
 export type UpstreamReading = DocumentReading<Upstream>
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 const identityForms = ['assertion', 'bearer', 'headers', 'provider-token'] as const
 /** Headers that could impersonate another user or change how the message is read, and hop-by-hop headers. */
 const neverForwarded =
   /^(?:authorization|content-type|content-encoding|expect|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
-
-/** Shorter values are ordinary words in the log rather than secrets. */
-const minSecretLength = 4
 
 /** The upstream at `url`, with the defaults of a document. */
 export function upstreamAt(url: string): UpstreamReading {
@@ -92,39 +86,6 @@ const url = text.transform((given, context) => {
   context.addIssue('must be an http or https URL without user, password and fragment.')
   return z.NEVER
 })
-
-class Filling {
-  readonly #environment: Environment
-  readonly secrets = new Set<string>()
-
-  constructor(environment: Environment) {
-    this.#environment = environment
-  }
-
-  /** Replaces `${env:NAME}`. Throws a `TypeError` for other names and unset variables. */
-  fill(given: string): string {
-    return given.replaceAll(/\$\{([^}]*)\}/g, (place, name: string) => {
-      const variable = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(name)?.[1]
-      if (variable === undefined)
-        throw new TypeError(`${place} is unknown; write \${env:NAME} for an environment variable`)
-      const value = this.#environment[variable]
-      if (value === undefined) throw new TypeError(`the variable ${variable} is not set`)
-      if (value.length >= minSecretLength) this.secrets.add(value)
-      return value
-    })
-  }
-
-  /** Does the same as {@link fill}, and leaves `${user:...}` to be filled for each caller. */
-  template(given: string): Template {
-    return given.split(/(\$\{user:[^}]*\})/).flatMap((part): Template => {
-      const name = /^\$\{user:([^}]*)\}$/.exec(part)?.[1]
-      if (name === undefined) return part === '' ? [] : [this.fill(part)]
-      const known = userProperties.find((each) => each === name)
-      if (known) return [{ user: known }]
-      throw new TypeError(`there is no \${user:${name}}, only ${userProperties.join(', ')}`)
-    })
-  }
-}
 
 const policyMembers = {
   name: text.optional(),
