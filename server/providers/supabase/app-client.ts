@@ -84,28 +84,19 @@ export function createAppClient(
 
     async approve(bearer, { callbackUrl, state }) {
       const { query, secret } = await request(callbackUrl, state)
-      const asked = await call(
+      const page = await call(
         { method: 'GET', path: `${path}?${query}`, expects: 'redirect' },
         approvalFailure,
       )
-      const authorization = `/oauth/authorizations/${readAuthorizationId(asked)}`
+      const authorization = `/oauth/authorizations/${readAuthorizationId(page)}`
       const known = await call({ method: 'GET', path: authorization, bearer }, approvalFailure)
+      const approval = { path: `${authorization}/consent`, body: { action: 'approve' }, bearer }
       // An earlier consent of this user is approved at once.
       const redirect =
-        redirectOf(known) ??
-        redirectOf(
-          await call(
-            { method: 'POST', path: `${authorization}/consent`, body: { action: 'approve' }, bearer },
-            approvalFailure,
-          ),
-        )
-      const back = URL.parse(redirect ?? '')
-      if (
-        back?.searchParams.get('code') &&
-        back.searchParams.get('state') === state &&
-        isAt(back, callbackUrl)
-      )
-        return { url: back.href, secret }
+        redirectOf(known) ?? redirectOf(await call({ method: 'POST', ...approval }, approvalFailure))
+      const parameters = URL.parse(redirect ?? '')?.searchParams
+      const isOurs = redirect?.split('?')[0] === callbackUrl && parameters?.get('state') === state
+      if (redirect !== undefined && isOurs && parameters.get('code')) return { url: redirect, secret }
       throw new ProviderError('protocol', 'The OAuth server approved without the code of this sign-in.')
     },
 
@@ -132,9 +123,4 @@ function readAuthorizationId(location: unknown): string {
 function redirectOf(body: unknown): string | undefined {
   const url = isJsonObject(body) ? body['redirect_url'] : undefined
   return typeof url === 'string' ? url : undefined
-}
-
-function isAt({ origin, pathname }: URL, callbackUrl: string): boolean {
-  const expected = new URL(callbackUrl)
-  return origin === expected.origin && pathname === expected.pathname
 }

@@ -37,6 +37,23 @@ const connections = [
   },
 ]
 
+const asked = {
+  purpose: 'client',
+  sentences: [`An app that calls itself “${longWord}” wants to use your account.`, 'It returns to you.'],
+  scopes: [
+    { value: 'mcp', text: 'Use the tools', fixed: true },
+    { value: 'notes:write', text: longWord, fixed: false },
+  ],
+}
+const unanswered = {
+  error: 'workspace_required',
+  error_description: 'Which workspace?',
+  workspaces: [
+    { id: 'one', name: longWord },
+    { id: 'two', name: 'Two' },
+  ],
+}
+
 describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
   let site = ''
   let server: ServerType
@@ -56,9 +73,12 @@ describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
     }
     const runtime = createFakeRuntime()
     // Drawbridge, as far as the app sees it.
-    const fetchConnections = async (request: Request): Promise<Response> =>
-      request.method === 'GET' ? Response.json({ connections }) : new Response('{}')
-    sandbox = createSandbox(config, { ...runtime, fetch: fetchConnections })
+    const fetchDrawbridge = async (request: Request): Promise<Response> => {
+      const isAsked = request.url.includes('/oauth/app')
+      if (request.method === 'GET') return Response.json(isAsked ? asked : { connections })
+      return isAsked ? Response.json(unanswered, { status: 400 }) : new Response('{}')
+    }
+    sandbox = createSandbox(config, { ...runtime, fetch: fetchDrawbridge })
     server = serve({ hostname: '127.0.0.1', port, fetch: (request) => sandbox.fetch(request) })
     await once(server, 'listening')
   })
@@ -134,6 +154,11 @@ describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
     await submit(page, 'button[value=end]')
     await inspect(page)
     await page.goto(`${site}/connections?notice=failed`)
+    await inspect(page)
+    await page.goto(`${site}/connect?request=sealed`)
+    await inspect(page)
+    await submit(page, 'button[value=allow]')
+    expect(await page.$$('input[type=radio]')).toHaveLength(2)
     await inspect(page)
     await page.goto(`${site}/nowhere`)
     await inspect(page)

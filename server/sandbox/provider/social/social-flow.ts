@@ -10,6 +10,9 @@ const flowSeconds = 300
 /** The `provider` of a sign-in that goes on from a mailed link. */
 export const magicLink = 'magiclink'
 
+/** The `provider` of a request to the OAuth server, which is a flow in the other direction. */
+export const oauthServer = 'oauth_server'
+
 /** A sign-in between `/authorize`, or a mail, and the exchange of its code. */
 export interface SocialFlow {
   state: string
@@ -18,6 +21,8 @@ export interface SocialFlow {
   codeChallenge: string
   /** Requested in addition to the provider's own. */
   scopes?: string | undefined
+  /** The `state` that the client of the OAuth server gets back. */
+  clientState?: string | undefined
   createdAt: number
   /** The code of its redirect, and the account behind it, once the social provider has answered. */
   completed?: { code: string; accountId: string }
@@ -35,7 +40,9 @@ export class SocialFlows {
   }
 
   /** Requires PKCE. Its `state` goes to the social provider. */
-  start(request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge' | 'scopes'>): SocialFlow {
+  start(
+    request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge' | 'scopes' | 'clientState'>,
+  ): SocialFlow {
     if (!isCodeChallenge(request.codeChallenge)) {
       const message = 'This provider signs in with PKCE only: send code_challenge, made with S256'
       throw new AuthError(400, 'validation_failed', message)
@@ -65,13 +72,21 @@ export class SocialFlows {
     flow.completed = { code, accountId }
     const url = new URL(flow.redirectTo)
     url.searchParams.set('code', code)
+    if (flow.clientState) url.searchParams.set('state', flow.clientState)
     return url.href
   }
 
-  /** Returns the provider and the account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */
-  async redeem(code: string, codeVerifier: string): Promise<{ provider: string; accountId: string }> {
+  /**
+   * Returns the provider and the account behind a code, once; `isOfClient`: one for the client of the OAuth server. A wrong verifier
+   * throws `bad_code_verifier` and leaves the code usable.
+   */
+  async redeem(
+    code: string,
+    codeVerifier: string,
+    isOfClient = false,
+  ): Promise<{ provider: string; accountId: string }> {
     const flow = [...this.#flows.values()].find(({ completed }) => completed?.code === code)
-    if (!flow?.completed) throw flowNotFound()
+    if (!flow?.completed || (flow.provider === oauthServer) !== isOfClient) throw flowNotFound()
     this.refuseExpired(flow)
     if (!(await matchesCodeChallenge(codeVerifier, flow.codeChallenge))) {
       const message = 'code challenge does not match previously saved code verifier'
