@@ -60,7 +60,7 @@ export async function probeApp(config: ServerConfig, runtime: Runtime): Promise<
   return { sessionUrl: config.sessionUrl, signed: await ask(), forged: await ask(randomUUID()) }
 }
 
-const lives = ['live', 'token_refused', 'ended']
+const lives: ReadonlySet<string> = new Set(['live', 'token_refused', 'ended'])
 
 /** Checks what the server asks of the web app with PROVIDER=app. */
 export const appChecks: Checks<AppFacts> = {
@@ -70,7 +70,7 @@ export const appChecks: Checks<AppFacts> = {
         'Without DRAWBRIDGE_SESSION_URL a connection outlives its account, unless the app ends it.',
         'Set it, or call POST BASE_URL/oauth/app/end when an account is closed (docs/app-sign-in.md).',
       )
-    if (signed === undefined || !lives.includes(signed))
+    if (signed === undefined || !lives.has(signed))
       return fail(
         `${sessionUrl} does not say whether a user may stay connected. ${signed}`,
         'Answer 200 or 404 to requests signed with DRAWBRIDGE_SIGN_IN_SECRET (docs/app-sign-in.md).',

@@ -270,7 +270,7 @@ describe('the grant that a client has stepped up from', () => {
   it('a grant stays while the code of the new one is not redeemed, and when it never is', async () => {
     expect(await stepUp(grantSample('old', older), {}, false)).toBeUndefined()
     await expect(redeem({ codeVerifier: 'x'.repeat(43) })).rejects.toThrow()
-    await runtime.advance(61_000)
+    runtime.advance(61_000)
     await expect(redeem()).rejects.toThrow()
     expect((await store.findGrant('grant old'))?.end).toBeUndefined()
   })
