@@ -122,8 +122,14 @@ function describeCommand(command: Command, row: CommandRow): void {
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
+/** Returns the settings that have a flag at a command: not those whose name is a flag of the command itself. */
+function settingsOf({ switches = {} }: CommandRow): typeof settings {
+  const own = new Set(Object.keys(switches).map((flags) => flags.split(' ', 1)[0]))
+  return settings.filter((setting) => !own.has(flagOf(setting)))
+}
+
 function addSettings(command: Command, row: CommandRow): void {
-  for (const setting of settings.filter(({ secret }) => !secret)) {
+  for (const setting of settingsOf(row).filter(({ secret }) => !secret)) {
     const option = new Option(
       `${flagOf(setting)} <value>`,
       `${setting.doc} (default: ${setting.defaultText})`,
@@ -156,7 +162,7 @@ async function runCommand(
     const { envFile } = flags
     const places = envFile === undefined ? new Map<string, string>() : loadEnvFile(envFile, environment)
     const input: CommandInput = {
-      flags: Object.fromEntries(settings.map(({ field }) => [field, flags[field]])),
+      flags: Object.fromEntries(settingsOf(row).map(({ field }) => [field, flags[field]])),
       environment,
       places,
       upstreamCommand,

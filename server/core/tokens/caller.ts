@@ -1,12 +1,15 @@
 import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
 import type { CurrentUser, Grant, Workspace } from '../session/grant.ts'
 
-export type CredentialKind =
-  | 'access_token'
-  | 'personal_token'
-  | 'service'
-  | 'provider_token'
-  | 'session_cookie'
+export const credentialKinds = [
+  'access_token',
+  'personal_token',
+  'service',
+  'provider_token',
+  'session_cookie',
+] as const
+
+export type CredentialKind = (typeof credentialKinds)[number]
 
 export type Caller = SignedInCaller | AnonymousCaller
 

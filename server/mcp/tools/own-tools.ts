@@ -1,3 +1,4 @@
+import { credentialKinds } from '../../core/tokens/caller.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { z } from 'zod/v4'
 import { textResult, toolError } from './tool-result.ts'
@@ -103,7 +104,7 @@ export const whoamiTool: ToolDeclaration = {
     sub: z.string(),
     email: z.string().optional(),
     name: z.string().optional(),
-    credential: z.enum(['access_token', 'provider_token', 'session_cookie']),
+    credential: z.enum(credentialKinds),
   }),
   annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
   call(_input, { user: { sub, email, name }, credential }) {

@@ -1,0 +1,176 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  Client as ClientTwo,
+  ClientCredentialsProvider as CredentialsTwo,
+  type OAuthClientProvider as ProviderTwo,
+  PrivateKeyJwtProvider as SignedTwo,
+  StreamableHTTPClientTransport as TransportTwo,
+} from '@modelcontextprotocol/client'
+import {
+  ClientCredentialsProvider as CredentialsOne,
+  PrivateKeyJwtProvider as SignedOne,
+} from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import type { OAuthClientProvider as ProviderOne } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startBridge, type BridgeHome, createBridgeHome } from './bridge-process.ts'
+import { runCommand } from './command-process.ts'
+import { createPerson, type Person } from './person.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+let server: ServerProcess
+let person: Person
+let home: BridgeHome
+let service: { client_id: string; client_secret: string }
+let signer: { client_id: string }
+let privateKey: JWK
+
+async function add(...flags: string[]): Promise<Record<string, string>> {
+  const { code, stdout, stderr } = await runCommand(server, ['clients', 'add', ...flags, '--json'])
+  expect(code, stderr).toBe(0)
+  const facts = JSON.parse(stdout) as Record<string, string>
+  if (facts['client_secret'] !== undefined) server.secrets.note('client_secret', facts['client_secret'])
+  return facts
+}
+
+beforeAll(async () => {
+  home = createBridgeHome()
+  server = await startServer({ PERSONAL_TOKENS: 'on' })
+  person = await createPerson(server)
+  service = (await add('--service', 'Nightly report')) as typeof service
+  const pair = await generateKeyPair('ES256', { extractable: true })
+  privateKey = { ...(await exportJWK(pair.privateKey)), kid: 'k', alg: 'ES256' }
+  const jwks = join(server.directory, 'jwks.json')
+  const publicKey = { ...(await exportJWK(pair.publicKey)), kid: 'k', alg: 'ES256' }
+  writeFileSync(jwks, JSON.stringify({ keys: [publicKey] }))
+  signer = (await add('--service', 'Signer', '--jwks', jwks)) as typeof signer
+})
+afterAll(async () => {
+  home.remove()
+  await server.close()
+})
+
+async function whoami(provider: ProviderOne | ProviderTwo, era: 1 | 2): Promise<unknown> {
+  const about = { name: 'job', version: '1' }
+  const url = new URL(server.mcpUrl)
+  const { fetch } = server
+  if (era === 1) {
+    const client = new ClientOne(about)
+    await client.connect(new TransportOne(url, { authProvider: provider as ProviderOne, fetch }) as never)
+    const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} })
+    await client.close()
+    return structuredContent
+  }
+  const client = new ClientTwo(about)
+  await client.connect(new TransportTwo(url, { authProvider: provider as ProviderTwo, fetch }))
+  const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} })
+  await client.close()
+  return structuredContent
+}
+
+const bySecret = () => ({
+  clientId: service.client_id,
+  clientSecret: service.client_secret,
+  expectedIssuer: server.baseUrl,
+})
+
+const byKey = () => ({
+  clientId: signer.client_id,
+  privateKey: { ...privateKey },
+  algorithm: 'ES256',
+  expectedIssuer: server.baseUrl,
+})
+
+/** Makes a personal token on the pages. */
+async function personalToken(): Promise<string> {
+  const { browser, email, password } = person
+  const login = await browser.visit(`${server.baseUrl}/account/connections`)
+  const page = await browser.submit(login, 'password', { email, password })
+  const again = await browser.submit(page, 'days', { name: 'CI', days: '30', action: 'make_token' })
+  const made = await browser.submit(again, 'password', { email, password })
+  const [token = ''] = /mcpt_[\w-]{43}/.exec(made.html) ?? []
+  expect(token).not.toBe('')
+  server.secrets.note('access_token', token)
+  return token
+}
+
+describe('a service', () => {
+  it.each<[sdk: string, era: 1 | 2, provider: () => ProviderOne | ProviderTwo, name: string]>([
+    ['SDK 1, with a secret', 1, () => new CredentialsOne(bySecret()), 'Nightly report'],
+    ['SDK 1, signing', 1, () => new SignedOne(byKey()), 'Signer'],
+    ['SDK 2, with a secret', 2, () => new CredentialsTwo(bySecret()), 'Nightly report'],
+    ['SDK 2, signing', 2, () => new SignedTwo(byKey()), 'Signer'],
+  ])('the %s client gets tokens by itself and calls as the service', async (_sdk, era, provider, name) => {
+    const clientId = name === 'Signer' ? signer.client_id : service.client_id
+    expect(await whoami(provider(), era)).toEqual({ sub: `service:${clientId}`, name, credential: 'service' })
+  })
+
+  it('the bridge calls as the service, without a person or browser', async () => {
+    const info = { client_id: service.client_id, client_secret: service.client_secret }
+    const bridge = startBridge(server.mcpUrl, home, {
+      flags: ['--client-credentials', '--store', 'file'],
+      environment: { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: JSON.stringify(info) },
+    })
+    await bridge.open()
+    expect(await bridge.call('whoami')).toContain(`service:${service.client_id}`)
+    await bridge.close()
+  })
+
+  it('the list of grants shows its tokens, and removing it ends them', async () => {
+    const other = await add('--service', 'Short-lived')
+    const credentials = btoa(`${other['client_id']}:${other['client_secret']}`)
+    const answer = await server.fetch(`${server.baseUrl}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${credentials}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    })
+    const { access_token: token } = (await answer.json()) as { access_token: string }
+    server.secrets.note('access_token', token)
+    const ping = async (): Promise<number> =>
+      (
+        await server.fetch(server.mcpUrl, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+        })
+      ).status
+    expect(await ping()).toBe(200)
+    const { stdout } = await runCommand(server, [
+      'grants',
+      'list',
+      '--client',
+      other['client_id'] ?? '',
+      '--json',
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({
+      grants: [{ sub: `service:${other['client_id']}`, client_name: 'Short-lived', state: 'live' }],
+    })
+    expect((await runCommand(server, ['clients', 'remove', other['client_id'] ?? ''])).code).toBe(0)
+    expect(await ping()).toBe(401)
+  })
+})
+
+describe('a personal token', () => {
+  it('the bridge calls with it from DRAWBRIDGE_TOKEN, and an operator ends it from stdin', async () => {
+    const token = await personalToken()
+    const environment = { DRAWBRIDGE_TOKEN: token }
+    const bridge = startBridge(server.mcpUrl, home, { environment })
+    await bridge.open()
+    expect(await bridge.call('whoami')).toContain(person.email)
+    await bridge.close()
+    const revoked = await runCommand(server, ['grants', 'revoke', '--token', '-', '--json'], {
+      stdin: `${token}\n`,
+    })
+    expect(revoked.code, revoked.stderr).toBe(0)
+    const client = new ClientTwo({ name: 'job', version: '1' })
+    const headers = { authorization: `Bearer ${token}` }
+    const transport = new TransportTwo(new URL(server.mcpUrl), {
+      requestInit: { headers },
+      fetch: server.fetch,
+    })
+    await expect(client.connect(transport)).rejects.toThrow()
+  })
+})
