@@ -13,7 +13,5 @@ process.on('uncaughtException', (error) => {
 
 process.exitCode = await run(process.argv.slice(2), process.env)
 
-// Exit even if a tools module has started something at its top level, after the output has been written to a pipe.
-if (process.exitCode !== 0) {
-  process.stdout.write('', () => process.stderr.write('', () => process.exit()))
-}
+// Exit even if a tools module, or a call of one, has left something behind, after the output has been written to a pipe.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()))

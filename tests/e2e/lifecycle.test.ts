@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startAuthServer } from './auth-server.ts'
 import { registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -7,6 +10,7 @@ import { until } from '../support/until.ts'
 
 let server: ServerProcess
 afterEach(() => server?.close())
+const folder = temporaryFolder(afterAll)
 
 /** A connection to the server for writing piece by piece. */
 interface RawConnection {
@@ -89,6 +93,13 @@ describe('the end behind a load balancer', () => {
       await provider.close()
     }
   })
+})
+
+it('SIGTERM ends a server although its tools module has left timers behind', async () => {
+  const file = join(folder, 'tools.mjs')
+  writeFileSync(file, 'setInterval(() => {}, 1000)\nexport const tools = []\n')
+  server = await startServer({ TOOLS: file })
+  expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
 it.each([
