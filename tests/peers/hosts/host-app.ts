@@ -143,7 +143,7 @@ function linkLibrary(): void {
 export function hasHosts(): boolean {
   return (
     markOfBuilt() !== undefined ||
-    skipWithout('Next.js, Express and Fastify are not installed: npm run peers:build')
+    skipWithout('Next.js, Express and Fastify are not installed: npm run peers:hosts')
   )
 }
 
