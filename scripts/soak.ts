@@ -3,6 +3,8 @@
 //   --seed S        repeats the faults of another run; by default random, and printed
 //   --grants N      connections; default 500
 //   --json FILE     also writes the figures as JSON
+//   --next          one `next start` instead, killed every three seconds, and PgBouncer in transaction mode; needs
+//                   `npm run peers:hosts`
 //   --keep          keeps the logs of the instances and prints their folder
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { figureJson, figureTable } from '../bench/figure.ts'
 import { createRandom } from '../soak/random.ts'
+import { nextSoakFigures, runNextSoak } from '../soak/next-soak.ts'
 import { soakFigures } from '../soak/report.ts'
 import { runSoak } from '../soak/soak.ts'
 import { createTally } from '../soak/tally.ts'
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     grants: { type: 'string', default: '500' },
     json: { type: 'string' },
     keep: { type: 'boolean', default: false },
+    next: { type: 'boolean', default: false },
     server: { type: 'string', default: fileURLToPath(new URL('../server/launcher.cjs', import.meta.url)) },
   },
 })
@@ -45,7 +49,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const tally = createTally()
 const began = Date.now()
 console.error(`seed ${seed}`)
-await runSoak({
+const run = values.next ? runNextSoak : runSoak
+await run({
   launcher: values.server,
   scratch,
   grants,
@@ -54,7 +59,7 @@ await runSoak({
   tally,
   say: (text) => console.error(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`),
 })
-const figures = soakFigures(tally, grants, (Date.now() - began) / 1000)
+const figures = (values.next ? nextSoakFigures : soakFigures)(tally, grants, (Date.now() - began) / 1000)
 console.log(figureTable(figures))
 for (const accusation of tally.accusations()) console.log(accusation)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))

@@ -80,14 +80,17 @@ export async function startInstance(
 
 /** Returns the complete log lines of `instance`. */
 export function logLines(instance: Instance): Readonly<Record<string, unknown>>[] {
-  return readFileSync(instance.logFile, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      try {
-        return line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []
-      } catch {
-        // The last line of a killed process may be cut.
-        return []
-      }
-    })
+  return jsonLines(readFileSync(instance.logFile, 'utf8'))
+}
+
+/** Returns the complete lines of `text` that are JSON objects. */
+export function jsonLines(text: string): Readonly<Record<string, unknown>>[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      return line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []
+    } catch {
+      // The last line of a killed process may be cut.
+      return []
+    }
+  })
 }

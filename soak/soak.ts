@@ -6,14 +6,14 @@ import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
 import { closeConnections, systemAddress } from './http.ts'
-import { startFaultyProvider } from './faulty-provider.ts'
+import { type FaultyProvider, startFaultyProvider } from './faulty-provider.ts'
 import { type Instance, logLines, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 import { makeTrouble, type Victims } from './trouble.ts'
 
 /** Lifetime of the provider's access tokens: every connection needs the provider several times a minute. */
-const providerTokenSeconds = 15
+export const providerTokenSeconds = 15
 const accessTokenSeconds = 30
 /** Pause between the last fault and the final calls, by when every provider token is due. */
 const calmSeconds: number = providerTokenSeconds + 5
@@ -28,6 +28,8 @@ export interface Soak {
   scratch: string
   grants: number
   seconds: number
+  /** Multiplies the pauses of clients; default 1. */
+  pace?: number
   random: Random
   tally: Tally
   say(text: string): void
@@ -43,7 +45,7 @@ export async function runSoak(soak: Soak): Promise<void> {
     const system = await startSystem(soak, closers)
     const { victims } = system
     say(`signing in ${soak.grants} times`)
-    const clients = await signInAll(soak, system)
+    const clients = await signInAll(soak, { ...system, provider: victims.provider })
     say(`${clients.length} connections are at work for ${soak.seconds} s`)
     victims.provider.admin.resetCounters()
     tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
@@ -52,16 +54,11 @@ export async function runSoak(soak: Soak): Promise<void> {
       makeTrouble({ ...victims, seconds: soak.seconds, tally, say }, random.fork('trouble')),
       ...clients.map((client) => client.run(end)),
     ])
-    say('calm')
-    await sleep(calmSeconds * 1000)
-    say('the last call and refresh of each')
-    await atOnce(verificationsAtOnce, clients, async (client) => {
-      if ((await client.verify()) === undefined) tally.add('grants that work at the end')
-    })
+    await verifyAll(clients, soak)
     const { rotations } = victims.provider.admin.counters
     tally.add('provider rotations', rotations)
     tally.add('replayed parents', tally.get('provider refreshes answered') - rotations)
-    readLogs(victims.instances, tally)
+    checkLog(victims.instances.flatMap(logLines), tally)
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? '') : String(error)
     tally.accuse('failures of the soak itself', text.slice(0, 2000))
@@ -72,8 +69,44 @@ export async function runSoak(soak: Soak): Promise<void> {
   }
 }
 
+/** Waits until every provider token is due, and lets each connection refresh and call once more. */
+export async function verifyAll(
+  clients: readonly SoakClient[],
+  { tally, say }: Pick<Soak, 'tally' | 'say'>,
+): Promise<void> {
+  say('calm')
+  await sleep(calmSeconds * 1000)
+  say('the last call and refresh of each')
+  await atOnce(verificationsAtOnce, clients, async (client) => {
+    if ((await client.verify()) === undefined) tally.add('grants that work at the end')
+  })
+}
+
 interface System extends Omit<SystemUnderTest, 'clientId'> {
   victims: Victims
+}
+
+/** Returns the settings of all instances, as variables without their prefix. */
+export function soakSettings(
+  baseUrl: string,
+  provider: FaultyProvider,
+  store: string,
+): Record<string, string> {
+  return {
+    BASE_URL: baseUrl,
+    APP_URL: provider.origin,
+    PROVIDER: 'supabase',
+    PROVIDER_URL: `${provider.origin}/auth/v1`,
+    PROVIDER_KEY: 'sb_publishable_soak',
+    SECRET_KEYS: `soak:${randomBytes(32).toString('base64')}`,
+    STORE: store,
+    ACCESS_TOKEN_TTL: `${accessTokenSeconds}s`,
+    SESSION_CHECK: '20s',
+    SIGN_IN_LIMIT: '100000',
+    // All connections belong to one user.
+    CALL_LIMIT: 'off',
+    CALLS_AT_ONCE: 'off',
+  }
 }
 
 async function startSystem(soak: Soak, closers: (() => Promise<void>)[]): Promise<System> {
@@ -86,21 +119,7 @@ async function startSystem(soak: Soak, closers: (() => Promise<void>)[]): Promis
   )
   closers.push(() => provider.close())
   const baseUrl = `http://localhost:${await freePort()}`
-  const settings = {
-    BASE_URL: baseUrl,
-    APP_URL: provider.origin,
-    PROVIDER: 'supabase',
-    PROVIDER_URL: `${provider.origin}/auth/v1`,
-    PROVIDER_KEY: 'sb_publishable_soak',
-    SECRET_KEYS: `soak:${randomBytes(32).toString('base64')}`,
-    STORE: await postgres.createDatabase(),
-    ACCESS_TOKEN_TTL: `${accessTokenSeconds}s`,
-    SESSION_CHECK: '20s',
-    SIGN_IN_LIMIT: '100000',
-    // All connections belong to one user.
-    CALL_LIMIT: 'off',
-    CALLS_AT_ONCE: 'off',
-  }
+  const settings = soakSettings(baseUrl, provider, await postgres.createDatabase())
   const startOne = async (name: string): Promise<Instance> => {
     const instance = await startInstance(name, { ...soak, settings })
     closers.push(() => instance.stop())
@@ -114,8 +133,12 @@ async function startSystem(soak: Soak, closers: (() => Promise<void>)[]): Promis
   }
 }
 
-async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Promise<SoakClient[]> {
-  const address = systemAddress(baseUrl, victims.provider.origin, anyPort)
+/** Signs in as often as `soak` says, with several connections for each account that it creates. */
+export async function signInAll(
+  soak: Soak,
+  { baseUrl, anyPort, provider }: Pick<System, 'baseUrl' | 'anyPort'> & { provider: FaultyProvider },
+): Promise<SoakClient[]> {
+  const address = systemAddress(baseUrl, provider.origin, anyPort)
   const plain = await registerPlainClient(address)
   const accounts = Array.from({ length: Math.ceil(soak.grants / grantsPerAccount) }, (_, index) => ({
     email: `user${index}@example.com`,
@@ -123,7 +146,7 @@ async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Pro
   }))
   const clients: SoakClient[] = []
   await atOnce(signInsAtOnce, accounts, async (account) => {
-    await victims.provider.admin.createUser(account)
+    await provider.admin.createUser(account)
     const count = Math.min(grantsPerAccount, soak.grants - accounts.indexOf(account) * grantsPerAccount)
     for (let number = 0; number < count; number += 1) {
       const code = await plain.code(personOf(address, account))
@@ -135,7 +158,8 @@ async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Pro
       const random = soak.random.fork(`${account.email} ${number}`)
       const given = { email: account.email, tokens: tokensOf(text, sentAt) }
       const system = { baseUrl, anyPort, clientId: plain.id }
-      clients.push(new SoakClient(given, system, { random, tally: soak.tally, sleep }))
+      const pause = (ms: number): Promise<unknown> => sleep(ms * (soak.pace ?? 1))
+      clients.push(new SoakClient(given, system, { random, tally: soak.tally, sleep: pause }))
     }
   })
   return clients
@@ -155,9 +179,9 @@ async function atOnce<Item>(
   )
 }
 
-/** Checks the logs of the instances: no grant may have ended, and no unexpected failure may have occurred. */
-function readLogs(instances: readonly Instance[], tally: Tally): void {
-  for (const line of instances.flatMap(logLines)) {
+/** Checks the lines of logs: no grant may have ended, and no unexpected failure may have occurred. */
+export function checkLog(lines: readonly Readonly<Record<string, unknown>>[], tally: Tally): void {
+  for (const line of lines) {
     const { event, reason, time } = line
     if (event === 'grant_ended') {
       tally.accuse(

@@ -120,9 +120,9 @@ describe.skipIf(!isInstalled)('in a Next.js app, as docs/nextjs.md says', () => 
     })
 
     it(`Next.js serves calls, refreshes and revocations of a client that signed in ${place}`, async () => {
-      expect(await callTool(server, tokens.access_token, 'hello')).toBe(`Hello ${account.email}`)
+      expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${account.email}.`)
       const refreshed = (await (await client.refresh(tokens.refresh_token)).json()) as Tokens
-      expect(await callTool(server, refreshed.access_token, 'hello')).toBe(`Hello ${account.email}`)
+      expect(await callTool(server, refreshed.access_token, 'whoami')).toBe(`You are ${account.email}.`)
       const other = await registerPlainClient(server)
       const { access_token: ended, refresh_token: last } = await other.connect(person)
       expect((await other.revoke(last)).status).toBe(200)
