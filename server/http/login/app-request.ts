@@ -56,7 +56,7 @@ export function describeAppRequest(visit: SignInVisit, expiresAt: number): objec
 function sentencesOf(view: RequestView | DeviceView, app: string, language: Language): string[] {
   const { appSignIn: texts, subject } = language.texts
   const who = clientSentences(view.client, app, language)
-  const lasting = view.permissions.slice(-1)
+  const lasting = view.permissions.slice(-1).map((text) => `${text}.`)
   if (view.kind === 'device') {
     const address = view.isLocal ? subject.thisComputer : (view.address ?? subject.unknownAddress)
     const device = fillText(texts.device, { code: view.userCode, address, asked: view.asked })

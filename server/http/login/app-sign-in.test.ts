@@ -199,7 +199,7 @@ describe('a sign-in in the web app', () => {
       sentences: [
         'An app that calls itself “Sample” wants to use your account at Notes. This name is not verified.',
         'A program on this computer is asking. Continue only if you started it.',
-        'Stay connected for 30 days without asking you again',
+        'Stay connected for 30 days without asking you again.',
       ],
       scopes: [
         { value: 'mcp', text: expect.stringMatching(/^Use the tools/), fixed: true },
