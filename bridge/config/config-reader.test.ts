@@ -397,7 +397,7 @@ it.each<[environment: Record<string, string>, words: string[], prefers: boolean]
   [{}, ['--authorize-param', 'audience=api'], false],
   [{}, ['--scope', 'mcp', '--profile', 'work'], true],
 ])(
-  'whether %j with %j prefers a code on another device to the browser: %s',
+  'the environment %j with %j prefers a code on another device to the browser: %s',
   (environment, words, prefers) => {
     const { oauth } = read([url, ...words], { environment, platform: 'linux' })
     expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })

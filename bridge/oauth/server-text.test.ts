@@ -24,9 +24,12 @@ it.each([
   ['invalid_grant', 'No such "code".', String.raw`invalid_grant: "No such \"code\"."`],
   ['Type: rm -rf', undefined, '"Type: rm -rf"'],
   ['x', '\u001B[2J\u009B2J\u202E', String.raw`x: "\u001b[2J\u009b2J\u202e"`],
-])('quoteServerError with the error %s and the description %s', (error, description, text) => {
-  expect(quoteServerError(error, description)).toBe(text)
-})
+])(
+  'quoteServerError makes one printable line of the error %s and the description %s',
+  (error, description, text) => {
+    expect(quoteServerError(error, description)).toBe(text)
+  },
+)
 
 it('a long text is cut when it is quoted', () => {
   expect(quoteServerText('x'.repeat(1_000_000)).length).toBeLessThan(400)

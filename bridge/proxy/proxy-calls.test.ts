@@ -222,7 +222,7 @@ describe('tools', () => {
   describe.each([
     ['legacy', {}, -32_603],
     ['modern', claims(), -32_020],
-  ] as const)('of a %s client that lack a header', (era, params, code) => {
+  ] as const)('calls of a %s client that lack a header', (era, params, code) => {
     const call = (region: string): Json => ({ ...params, name: 'good', arguments: { region } })
 
     it.each([

@@ -13,7 +13,7 @@ describe('the revision of a server', () => {
   it.each([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ] as const)('is not switched from %s to %s once it is proven', (proven, other) => {
+  ] as const)('the revision of a server is not switched from %s to %s once it is proven', (proven, other) => {
     const { notes, remembered, revision } = create()
     remembered.onSeen(proven)
     expect(revision.switchTo(other)).toBe(false)
@@ -24,14 +24,17 @@ describe('the revision of a server', () => {
   it.each([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ] as const)('is not switched from %s to %s when a flag has set it', (pin, other) => {
-    const { remembered, revision } = create(pin)
-    expect(revision.switchTo(other)).toBe(false)
-    remembered.onSeen(other)
-    expect([revision.proven, revision.serving]).toEqual([pin, pin])
-  })
+  ] as const)(
+    'the revision of a server is not switched from %s to %s when a flag has set it',
+    (pin, other) => {
+      const { remembered, revision } = create(pin)
+      expect(revision.switchTo(other)).toBe(false)
+      remembered.onSeen(other)
+      expect([revision.proven, revision.serving]).toEqual([pin, pin])
+    },
+  )
 
-  it('is switched while it is only assumed, and proven by a switch to 2026-07-28', () => {
+  it('the revision of a server is switched while it is only assumed, and proven by a switch to 2026-07-28', () => {
     const { notes, revision } = create()
     expect(revision.serving).toBe('legacy')
     expect(revision.switchTo('modern')).toBe(true)

@@ -12,7 +12,7 @@ it.each([
   [['a*'], ['*b'], 'ab', '--ignore-tool'],
   [['a*'], ['*b'], 'ac', undefined],
   [[], [''], 'a', undefined],
-] as const)('allow %j, deny %j: %s is refused by %s', (allow, deny, name, flag) => {
+] as const)('a filter that allows %j and denies %j refuses the tool %s by %s', (allow, deny, name, flag) => {
   const reason = new ToolFilter({ allow, deny }).reasonAgainst(name)
   if (flag === undefined) expect(reason).toBeUndefined()
   else expect(reason).toContain(flag)

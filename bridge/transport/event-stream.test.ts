@@ -51,7 +51,7 @@ describe('readEventStream', () => {
     ['comments and unknown fields', ': hi\nfoo: bar\ndata: a\n: x\n\n', [{ type: 'message', data: 'a' }]],
     ['event of no data', 'event: x\n\ndata: a\n\n', [{ type: 'message', data: 'a' }]],
     ['more than ASCII', 'data: ключ\n\n', [{ type: 'message', data: 'ключ' }]],
-  ])('readEventStream: %s', async (_what, text, events, lastEventId) => {
+  ])('readEventStream reads an event stream: %s', async (_what, text, events, lastEventId) => {
     for (const lineEnd of ['\n', '\r\n']) {
       const stream = text.replaceAll('\n', lineEnd)
       for (const at of [0, 1, 5, 9])

@@ -43,7 +43,7 @@ it.each([
   ['-32602', failure('refused', 400, -32_602), 'modern', true, false],
   ['404 unknown method', failure('refused', 404, -32_601), 'modern', true, false],
 ] as const)(
-  'the revision after a failed request of 2026-07-28: %s',
+  'a failed request of 2026-07-28 tells which revision to try: %s',
   (_, error, byModern, isWorthAsking, isWorthGet) => {
     expect(eraByModernFailure(error, 'tools/list')).toBe(byModern)
     expect(mayBeModern(error)).toBe(isWorthAsking)
@@ -59,7 +59,7 @@ it.each([
   [499, true],
   [500, false],
   [503, false],
-])('whether a JSON-RPC error with status %i is worth a server/discover: %s', (status, isWorthAsking) => {
+])('a JSON-RPC error with status %i is worth a server/discover: %s', (status, isWorthAsking) => {
   const refused = failure('refused', status, -32_000)
   expect(mayBeModern(refused)).toBe(isWorthAsking)
   expect(eraByModernFailure(refused, 'tools/list')).toBe(isWorthAsking ? 'legacy' : undefined)
@@ -140,6 +140,6 @@ it.each<
   ['another error', error(-32_601, { supported: ['x'] }), -32_601, undefined],
   ['an error with versions', error(-32_022, { supported: ['x'] }), -32_022, ['x']],
   ['one without', error(-32_022), -32_022, []],
-])('whether %s has a code and versions', (_what, answer, code, versions) => {
+])('errorCode and supportedVersions read %s', (_what, answer, code, versions) => {
   expect([errorCode(answer), supportedVersions(answer)]).toEqual([code, versions])
 })

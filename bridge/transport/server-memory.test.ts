@@ -115,7 +115,7 @@ it.each([
   [{ era: 'legacy' }, false],
   [{ era: 'legacy', transport: 'http' }, true],
 ] as [Partial<ServerMemory>, boolean][])(
-  'whether a stored memory of %j is complete: %s',
+  'a stored memory of %j counts as complete: %s',
   (before, isKnown) => {
     expect(create(before as ServerMemory).remembered.known() !== undefined).toBe(isKnown)
   },

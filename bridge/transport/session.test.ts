@@ -66,7 +66,7 @@ it.each<[what: string, id: string | string[] | undefined, answer: WireMessage | 
     { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': 'a'.repeat(64) },
   ],
   ['without an answer', 's1', undefined, { 'MCP-Session-Id': 's1' }],
-])('the headers of an opened session: %s', (_what, id, answer, headers) => {
+])('an opened session sends the id and the revision that it was given: %s', (_what, id, answer, headers) => {
   const lower = (of: object): object =>
     Object.fromEntries(Object.entries(of).map(([name, value]) => [name.toLowerCase(), value as unknown]))
   const opened = openedSession(withId(id), answer)

@@ -53,16 +53,19 @@ describe('headers', () => {
     ['the revision', 'tools/list', { _meta: meta }, { 'mcp-protocol-version': '2026-07-28' }],
     ['no params', 'server/discover', undefined, { 'mcp-protocol-version': '2026-07-28' }],
     ['names that are no text', 'tools/call', { name: 7, _meta: [] }, { 'mcp-name': undefined }],
-  ])('the headers of a request for %s', async (_what, method, params, headers) => {
-    await exchange(transport, { jsonrpc: '2.0', id: 1, method, ...(params && { params }) })
-    expect(peer.received[0]?.headers).toMatchObject({
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'x-mine': '1',
-    })
-    for (const [name, value] of Object.entries(headers)) expect(peer.received[0]?.headers[name]).toBe(value)
-    expect(peer.received[0]?.headers).not.toHaveProperty('mcp-session-id')
-  })
+  ])(
+    'a request of 2026-07-28 repeats in headers what its body has: %s',
+    async (_what, method, params, headers) => {
+      await exchange(transport, { jsonrpc: '2.0', id: 1, method, ...(params && { params }) })
+      expect(peer.received[0]?.headers).toMatchObject({
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'x-mine': '1',
+      })
+      for (const [name, value] of Object.entries(headers)) expect(peer.received[0]?.headers[name]).toBe(value)
+      expect(peer.received[0]?.headers).not.toHaveProperty('mcp-session-id')
+    },
+  )
 
   it('a call has the headers that its tool declares', async () => {
     const inputSchema = { type: 'object', properties: { name: { type: 'string', 'x-mcp-header': 'Region' } } }

@@ -42,7 +42,7 @@ describe('values', () => {
     ['an object for a text', { s: { a: 1 } }, {}],
     ['no arguments', undefined, {}],
     ['arguments that are no object', 'x', {}],
-  ])('the header value of %s', (_, args, headers) => {
+  ])('an argument with a marker is sent as a header, if it has a value to send: %s', (_, args, headers) => {
     expect(headersOf(types, args)).toEqual(headers)
   })
 

@@ -42,7 +42,7 @@ it.each<[name: string, Row, scope: string | undefined]>([
   ['the user decides for none', { challenge: 'a', config: { scope: '' } }, undefined],
   ['an ID token needs openid', { challenge: 'a', config: { useIdToken: true } }, 'a openid'],
   ['an ID token needs openid alone', { config: { useIdToken: true } }, 'openid'],
-])('the requested scope: %s', (_name, row, scope) => {
+])('a client chooses the scope to request by rule: %s', (_name, row, scope) => {
   const { challenge, resource, listed, granted, grantedBy, config } = row
   const tokens = { accessToken: 'a', issuedAt: 0, ...(granted === undefined ? {} : { scope: granted }) }
   const previous = loginAt({ origin: grantedBy ?? issuer }, {}, { tokens })

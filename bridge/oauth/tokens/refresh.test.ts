@@ -247,7 +247,7 @@ describe('the stored result of a renewal', () => {
       { marked: false },
     ],
   ])(
-    'the result of a renewal: %s',
+    'a renewal ends as its answer demands: %s',
     async (
       _what,
       before,
@@ -373,7 +373,7 @@ describe('a stored login that changed during the request', () => {
       { ...renewed, signInId: 'x', tokens: undefined },
       { kind: 'sign_in_needed', credential: { ...renewed, signInId: 'x', tokens: undefined } },
     ],
-  ])('a stored login that changed during the renewal: %s', async (_what, change, outcome) => {
+  ])('a stored login that changed during the renewal stays: %s', async (_what, change, outcome) => {
     expect(await refresh(used, during(change))).toEqual(outcome)
     expect(stored).toEqual(change)
   })

@@ -67,9 +67,12 @@ describe('issued', () => {
     ['nulls', { access_token: 'a', refresh_token: null, scope: null, error: null }, least],
     ['a list of scopes', { access_token: 'a', scope: ['x', 7, 'y'] }, { ...least, scope: 'x y' }],
     ['an odd type', { access_token: 'a', token_type: 'user' }, least],
-  ])('the expiry of an issued token: %s', (_name, json, tokens) => {
-    expect(read(json)).toEqual({ kind: 'issued', tokens })
-  })
+  ])(
+    'an issued token is read, with an expiry only where the response states one: %s',
+    (_name, json, tokens) => {
+      expect(read(json)).toEqual({ kind: 'issued', tokens })
+    },
+  )
 
   it('the requested scope counts as granted if the response names none', () => {
     expect(read({ access_token: 'a' }, {}, { scope: 'x' })).toMatchObject({ tokens: { scope: 'x' } })

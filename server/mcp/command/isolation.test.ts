@@ -59,7 +59,7 @@ describe.each([
   ['modern', 'user'],
   ['legacy', 'shared'],
   ['modern', 'shared'],
-] as const)('%s, process: %s', (era, process) => {
+] as const)('a command of the %s era, "process": "%s"', (era, process) => {
   it('concurrent calls with equal ids and progress tokens are never mixed, and leave nothing open', async () => {
     const fixture = open(['--era', era], { process, maxPerUser: 4 })
     const people = ['ada', 'bob'].map((name) => ({ name, client: fixture.client(callerOf(name)) }))

@@ -24,6 +24,6 @@ it.each<[given: string, left: string]>([
   [path('/usr/bin', '/p/node_modules/.bin'), path('/usr/bin', '/p/node_modules/.bin')],
   [path(...npm), path(...npm)],
   ['', ''],
-])('gives a command of PATH %s only %s, without what npm puts before it', (given, left) => {
+])('a command of PATH %s gets %s, without what npm puts before it', (given, left) => {
   expect(childEnvironment({ env: {}, user: undefined }, { PATH: given }).values['PATH']).toBe(left)
 })

@@ -138,7 +138,10 @@ describe('the requests that a line names, by its first and last characters, are'
     [[], '{"a":{"jsonrpc":"2.0","id":7,"result":{', ''],
     [[null], '{"jsonrpc":"2.0","result":{"text":"', '\\"id\\":7}'],
     [[], '{"id":7,"name":"x"', ''],
-  ])('%j: %s ... %s', (ids, head, tail) => {
-    expect(answeredIds(head, tail)).toEqual(ids)
-  })
+  ])(
+    'the requests %j are those that a line names which begins with %s and ends with %s',
+    (ids, head, tail) => {
+      expect(answeredIds(head, tail)).toEqual(ids)
+    },
+  )
 })
