@@ -15,7 +15,7 @@ const repository = `git+https://github.com/${server.name.replace('io.github.', '
 const owned = ['server.json', 'bridge/package.json', 'server/package.json', 'Dockerfile']
 owned.push('.github/ISSUE_TEMPLATE/config.yml')
 const pages = ['README.md', ...packages.map((folder) => `${folder}/README.md`)]
-for (const name of readdirSync('docs', { recursive: true })) {
+for (const name of readdirSync('docs', { recursive: true, encoding: 'utf8' })) {
   if (name.endsWith('.md') && name !== 'releasing.md') pages.push(`docs/${name}`)
 }
 

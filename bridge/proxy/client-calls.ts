@@ -187,7 +187,7 @@ export class PendingCalls implements Step<ClientContext> {
       era: context.era,
       wire: message,
       answered,
-      heardAtMs: 0,
+      activeAtMs: 0,
       cancel: undefined,
       abort: new AbortController(),
       deliver: (answer) => context.deliver(withOwnId(answer, message)),
@@ -201,7 +201,7 @@ export class PendingCalls implements Step<ClientContext> {
 
   async #run(call: OpenCall, context: ClientContext, next: Send<ClientContext>): Promise<void> {
     const { signal } = call.abort
-    call.heardAtMs = Date.now()
+    call.activeAtMs = Date.now()
     const deliver = (message: WireMessage): Promise<void> => this.#deliver(call, message)
     try {
       await next(call.wire, { ...context, call, signal, deliver })
@@ -214,7 +214,7 @@ export class PendingCalls implements Step<ClientContext> {
 
   async #deliver(call: OpenCall, message: WireMessage): Promise<void> {
     const { envelope } = message
-    call.heardAtMs = Date.now()
+    call.activeAtMs = Date.now()
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
     if (envelope.kind === 'response' && envelope.id === call.id) return this.#answer(call, message)
     this.#ports.note('dropped a response to another request')

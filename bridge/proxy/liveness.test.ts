@@ -63,7 +63,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
         era: 'legacy',
         wire,
         answered,
-        heardAtMs: wall,
+        activeAtMs: wall,
         cancel: undefined,
         abort,
       }
@@ -72,7 +72,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
     },
     repeated,
     reopened,
-    hear: (call: PendingCall) => void (call.heardAtMs = wall),
+    hear: (call: PendingCall) => void (call.activeAtMs = wall),
     /** The computer sleeps; which clocks go on then is a matter of its system. */
     sleep(seconds: number, system: 'linux' | 'macos' | 'virtual') {
       wall += seconds * 1000

@@ -50,13 +50,13 @@ export class Liveness {
   #hasLeapt = false
   #wokeAt: number | undefined
   /** When the server last sent anything, by the wall clock. */
-  #heardMs: number
+  #activeAtMs: number
 
   constructor(config: LivenessConfig, ports: LivenessPorts) {
     this.#config = config
     this.#ports = ports
     this.#watch = watchSleep(ports.clocks)
-    this.#heardMs = ports.clocks.wallMs()
+    this.#activeAtMs = ports.clocks.wallMs()
   }
 
   start(): void {
@@ -78,8 +78,11 @@ export class Liveness {
     const { wallMs, monotonicMs } = this.#ports.clocks
     const now = wallMs()
     // The clock may have been set back.
-    for (const call of this.#calls()) call.heardAtMs = Math.min(call.heardAtMs, now)
-    this.#heardMs = Math.max(Math.min(this.#heardMs, now), ...this.#calls().map((call) => call.heardAtMs))
+    for (const call of this.#calls()) call.activeAtMs = Math.min(call.activeAtMs, now)
+    this.#activeAtMs = Math.max(
+      Math.min(this.#activeAtMs, now),
+      ...this.#calls().map((call) => call.activeAtMs),
+    )
     const sleep = this.#watch()
     if (sleep !== 'none') return this.#woke(sleep === 'slept', now)
     const pinging = this.#pinging
@@ -107,20 +110,21 @@ export class Liveness {
     const { pingMs } = this.#config
     if (!this.#ports.server.isOpen()) return false
     return (
-      (pingMs > 0 && now - this.#heardMs >= pingMs) || this.#calls().some((call) => this.#isSilent(call, now))
+      (pingMs > 0 && now - this.#activeAtMs >= pingMs) ||
+      this.#calls().some((call) => this.#isSilent(call, now))
     )
   }
 
   #isSilent(call: PendingCall, now: number): boolean {
     const { watchdogMs } = this.#config
-    return watchdogMs > 0 && now - call.heardAtMs >= watchdogMs && !isSubscription(call)
+    return watchdogMs > 0 && now - call.activeAtMs >= watchdogMs && !isSubscription(call)
   }
 
   #ping(now: number): void {
     const silent = this.#calls().filter((call) => this.#isSilent(call, now))
     const current: Ping = { at: now, askedMs: undefined, abort: new AbortController(), silent }
     this.#pinging = current
-    this.#heardMs = now
+    this.#activeAtMs = now
     const asked = (): void => void (current.askedMs = this.#ports.clocks.monotonicMs())
     this.#ports.server.ping(current.abort.signal, asked).then(
       () => this.#pinged(current, true),
@@ -136,7 +140,7 @@ export class Liveness {
     if (this.#hasLeapt) this.#afterLeap(answered)
     if (hasSlept) return
     // The server is alive: give the calls another period.
-    if (answered) for (const call of by.silent) call.heardAtMs = this.#ports.clocks.wallMs()
+    if (answered) for (const call of by.silent) call.activeAtMs = this.#ports.clocks.wallMs()
     else this.#dead(by)
   }
 
@@ -144,7 +148,7 @@ export class Liveness {
     const { origin, watchdogMs } = this.#config
     const seconds = Math.round(watchdogMs / 1000)
     const message = `${origin} has been silent for ${seconds} s, and does not answer a ping`
-    for (const call of silent) if (call.heardAtMs < at) this.#giveUp(call, 'body_timeout', message)
+    for (const call of silent) if (call.activeAtMs < at) this.#giveUp(call, 'body_timeout', message)
   }
 
   #afterLeap(answered: boolean): void {
@@ -158,7 +162,7 @@ export class Liveness {
   /** Ends calls from before the sleep that have been silent since: their connection is gone. */
   #endOld(since: number, answered: boolean): void {
     const calls = this.#calls()
-    const isOld = ({ heardAtMs }: PendingCall): boolean => heardAtMs < since
+    const isOld = ({ activeAtMs }: PendingCall): boolean => activeAtMs < since
     // Idle connections may be dead as well, since the ping failed.
     if (!answered && calls.every(isOld)) this.#ports.dropConnections()
     const message = `the computer slept while ${this.#config.origin} worked, and the connection is gone`

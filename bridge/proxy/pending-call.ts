@@ -17,7 +17,7 @@ export interface PendingCall {
   /** Resolves when the client has its answer or has cancelled. */
   readonly answered: Promise<void>
   /** When the server last sent anything for it, by the wall clock in milliseconds. */
-  heardAtMs: number
+  activeAtMs: number
   /** Sends the server the notification of a cancellation, if it needs one. Undefined until the call is sent. */
   cancel: ((notice: WireMessage) => Promise<void>) | undefined
   /** Aborting it ends the work for this call. */

@@ -7,7 +7,7 @@ import {
   modernRevision,
   type McpEra,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { type Context, type Send, unheard } from '@drawbridge/shared/mcp/pipeline.ts'
+import { type Context, type Send, discarding } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { supportedVersions } from '../transport/revision-detection.ts'
 import { TransportError } from '../transport/transport.ts'
@@ -104,7 +104,7 @@ export class RevisionStep {
       return
     }
     const { send } = this.#ports.servers.of('legacy')
-    call.cancel = (notice) => send(notice, unheard)
+    call.cancel = (notice) => send(notice, discarding)
     if (revision.proven === 'legacy') return send(message, context)
     const error = await this.#sendInDoubt(send, message, context, 'legacy')
     if (error === undefined) return

@@ -2,7 +2,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { pipeline, unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { pipeline, discarding, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { NetworkError } from '../http/http-client.ts'
 import type { SessionOpening } from '../sign-in/session-opening.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
@@ -72,7 +72,7 @@ export class ServerConnections {
       era === 'modern' ? { method: 'server/discover', params: { _meta: meta } } : { method: 'ping' }
     const message = toWireMessage({ jsonrpc: '2.0', id: randomId(), ...question })
     await this.of(era)
-      .sendBare(message, { ...unheard, signal })
+      .sendBare(message, { ...discarding, signal })
       .catch((error: unknown) => {
         if (error instanceof NetworkError) throw error
       })

@@ -1,7 +1,7 @@
 import { createSignal, settledWithin, type Signal } from '@drawbridge/shared/async.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { intercepted, unheard, type Context, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { intercepted, discarding, type Context, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { TransportError } from '../transport/transport.ts'
 import { cachedOpening, knownOpening } from './cached-answer.ts'
@@ -117,7 +117,7 @@ export class SessionOpening {
   async #make(missing: MissingSession, next: Send): Promise<void> {
     const { signal } = this.#closed
     if (missing.attempt?.isOver !== false)
-      missing.attempt = this.#begin(missing.first, { ...unheard, signal }, next, () => {})
+      missing.attempt = this.#begin(missing.first, { ...discarding, signal }, next, () => {})
     const { asking, outcome } = missing.attempt
     const end = await settledWithin(outcome, Infinity, { signal, when: asking.given })
     if (end === 'waiting') throw new TransportError('sign_in_needed', 'The server needs a sign-in.')
@@ -163,7 +163,7 @@ export class SessionOpening {
       try {
         await next(first, watched)
         if (refusal !== undefined || this.state.kind !== 'missing') return refusal
-        if (this.state.isInitialized) await next(initialized, unheard)
+        if (this.state.isInitialized) await next(initialized, discarding)
         this.state = { kind: 'agreed' }
         return undefined
       } catch (error) {

@@ -7,7 +7,7 @@ import {
   toWireMessage,
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { discarding, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import { SignInStep } from './sign-in-step.ts'
@@ -71,7 +71,7 @@ function create(
       step.send(message, { deliver }, next).catch(reject)
     })
   const notify = (method: string): Promise<void> =>
-    step.send(toWireMessage({ jsonrpc: '2.0', method }), unheard, next)
+    step.send(toWireMessage({ jsonrpc: '2.0', method }), discarding, next)
   const allow = (): void => {
     isOpen = true
     pending.succeed()

@@ -31,7 +31,7 @@ export class GetStream {
   readonly #waits = new StreamWaits()
   #isClosed = false
   /** Aborts the current request or wait. */
-  #turn = new AbortController()
+  #attempt = new AbortController()
   #wasOpen = false
   #lastEventId: string | undefined
 
@@ -42,13 +42,13 @@ export class GetStream {
 
   close(): void {
     this.#isClosed = true
-    this.#turn.abort()
+    this.#attempt.abort()
   }
 
   /** Opens it again after its last event: its connection may be dead unnoticed. */
   reopen(): void {
     this.#waits.reset()
-    this.#turn.abort()
+    this.#attempt.abort()
   }
 
   /** Opens it again if it was refused for its token. */
@@ -60,8 +60,8 @@ export class GetStream {
 
   async #run(): Promise<void> {
     while (!this.#isClosed) {
-      this.#turn = new AbortController()
-      const { signal } = this.#turn
+      this.#attempt = new AbortController()
+      const { signal } = this.#attempt
       const goesOn = await this.#readOnce(signal).catch((error: unknown) => this.#isPassing(error))
       const isOver = this.#isClosed || (!goesOn && !signal.aborted)
       if (isOver || !this.#wasOpen) {

@@ -1,6 +1,6 @@
 import { settledWithin } from '@drawbridge/shared/async.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
+import { type Context, discarding, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { refusedPostError } from './failed-response.ts'
 import { GetStream } from './get-stream.ts'
@@ -189,8 +189,8 @@ export class SessionTransport implements StreamingTransport {
     this.#ports.note('the server lost the session: opening another one')
     this.#stream?.close()
     try {
-      await this.#initialize(messages.initialize, { ...unheard, signal })
-      await this.#confirmSession(messages.initialized, { ...unheard, signal })
+      await this.#initialize(messages.initialize, { ...discarding, signal })
+      await this.#confirmSession(messages.initialized, { ...discarding, signal })
     } catch (error) {
       // A half-opened session would refuse everything. The next message finds the old one lost again.
       this.#session = lost
@@ -201,7 +201,7 @@ export class SessionTransport implements StreamingTransport {
 
   async #restore(choice: WireMessage): Promise<void> {
     await this.#http
-      .run(undefined, (signal) => this.#sendInSession(choice, { ...unheard, signal }))
+      .run(undefined, (signal) => this.#sendInSession(choice, { ...discarding, signal }))
       .catch(() => this.#ports.note('a log level or subscription could not be restored'))
   }
 

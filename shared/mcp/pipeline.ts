@@ -45,4 +45,4 @@ export function intercepted<C extends Context<Message>, Message = WireMessage>(
 }
 
 /** The context of a message whose responses are ignored. */
-export const unheard: Context = { deliver: () => {} }
+export const discarding: Context = { deliver: () => {} }

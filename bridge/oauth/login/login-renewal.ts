@@ -4,7 +4,7 @@ import { OAuthFailure } from '../login-port.ts'
 import {
   type RefreshNeed,
   type RefreshOutcome,
-  type RefreshTurn,
+  type RefreshContext,
   refreshUnderLock,
 } from '../tokens/refresh.ts'
 
@@ -16,7 +16,7 @@ const maxWaitMs = 2000
 const patienceMs = 5000
 
 /** Dependencies of a {@link LoginRenewal}. `note` receives debug messages. */
-type LoginRenewalPorts = Omit<RefreshTurn, 'need' | 'maySend'> & { note(text: string): void }
+type LoginRenewalPorts = Omit<RefreshContext, 'need' | 'maySend'> & { note(text: string): void }
 
 /** Renews the tokens of one process, one request at a time and with pauses. */
 export class LoginRenewal {

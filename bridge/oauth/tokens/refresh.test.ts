@@ -4,7 +4,7 @@ import type { CredentialStore, LoginId } from '../../credentials/credential-stor
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { OAuthFailure } from '../login-port.ts'
-import { refreshUnderLock, type RefreshOutcome, type RefreshTurn } from './refresh.ts'
+import { refreshUnderLock, type RefreshOutcome, type RefreshContext } from './refresh.ts'
 import type { TokenAnswer } from './token-response.ts'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
 
@@ -42,16 +42,16 @@ const store = {
   },
   // The lock is free, so the callback for waiting is never used.
   exclusively<T>(_name: string, _options: object, work: () => Promise<T>): Promise<T> {
-    const turn = lock.then(() => {
+    const run = lock.then(() => {
       beforeLock()
       return work()
     })
-    lock = turn.catch(() => undefined)
-    return turn
+    lock = run.catch(() => undefined)
+    return run
   },
 } as unknown as CredentialStore
 
-const refresh = (given: Credential = used, changes: Partial<RefreshTurn> = {}): Promise<RefreshOutcome> =>
+const refresh = (given: Credential = used, changes: Partial<RefreshContext> = {}): Promise<RefreshOutcome> =>
   refreshUnderLock(given, {
     id,
     need: 'ended',
@@ -124,7 +124,7 @@ describe('the owner of the lock reads the store again before it sends anything',
 })
 
 /** Answers the requests in turn, and records which tokens they carried. */
-const answers = (...given: (TokenAnswer | (() => TokenAnswer))[]): Pick<RefreshTurn, 'refresh'> => ({
+const answers = (...given: (TokenAnswer | (() => TokenAnswer))[]): Pick<RefreshContext, 'refresh'> => ({
   async refresh({ tokens }) {
     sent.push(tokens?.refreshToken ?? '')
     const answer = given[sent.length - 1]
@@ -197,7 +197,7 @@ describe('the stored result of a renewal', () => {
     [
       what: string,
       before: Credential,
-      need: RefreshTurn['need'],
+      need: RefreshContext['need'],
       answer: TokenAnswer,
       kind: string,
       after: object,
@@ -350,7 +350,7 @@ describe('a token that an earlier process may have spent', () => {
 })
 
 describe('a stored login that changed during the request', () => {
-  const during = (change: Credential | undefined): Pick<RefreshTurn, 'refresh'> =>
+  const during = (change: Credential | undefined): Pick<RefreshContext, 'refresh'> =>
     answers(() => {
       stored = change
       return issued({})
@@ -379,7 +379,7 @@ describe('a stored login that changed during the request', () => {
   })
 })
 
-it.each<[what: string, before: Credential, changes: Partial<RefreshTurn>, credential: unknown]>([
+it.each<[what: string, before: Credential, changes: Partial<RefreshContext>, credential: unknown]>([
   [
     'after a refusal',
     { ...used, signInNeeded: 'invalid_grant' },

@@ -25,7 +25,7 @@ export type RefreshOutcome =
 export type RefreshNeed = 'early' | 'ended' | 'refused'
 
 /** One renewal of a login, with its dependencies. */
-export interface RefreshTurn {
+export interface RefreshContext {
   id: LoginId
   need: RefreshNeed
   store: CredentialStore
@@ -40,8 +40,8 @@ export interface RefreshTurn {
  * successor before anyone uses it, so that after a kill at any point the next process knows what happened. A refusal never
  * removes anything: another process may have stored the successor meanwhile. Never sends without the lock.
  */
-export async function refreshUnderLock(used: Credential, turn: RefreshTurn): Promise<RefreshOutcome> {
-  const { id, store, runtime } = turn
+export async function refreshUnderLock(used: Credential, context: RefreshContext): Promise<RefreshOutcome> {
+  const { id, store, runtime } = context
 
   async function newer(): Promise<RefreshOutcome | undefined> {
     const stored = await store.read(id)
@@ -58,17 +58,17 @@ export async function refreshUnderLock(used: Credential, turn: RefreshTurn): Pro
     const stored = await store.read(id)
     // Tokens that could not be stored exist only in this process, whose refresh token is the valid one.
     const base = stored === undefined || isUnsaved(used, stored) ? used : stored
-    return await refreshHeld(base, turn)
+    return await refreshHeld(base, context)
   })
 }
 
-async function refreshHeld(base: Credential, turn: RefreshTurn): Promise<RefreshOutcome> {
-  const { id, need, store, runtime } = turn
+async function refreshHeld(base: Credential, context: RefreshContext): Promise<RefreshOutcome> {
+  const { id, need, store, runtime } = context
   const refreshToken = base.tokens?.refreshToken
   if (base.signInNeeded !== undefined || refreshToken === undefined) {
     return { kind: 'sign_in_needed', credential: base }
   }
-  if (!turn.maySend()) return { kind: 'sign_in_needed', credential: undefined }
+  if (!context.maySend()) return { kind: 'sign_in_needed', credential: undefined }
   const refreshHash = createHash('sha256').update(refreshToken).digest('hex')
   // The lock's previous owner was killed or lost the lock: the successor may have been sent to a process that is
   // gone.
@@ -76,19 +76,19 @@ async function refreshHeld(base: Credential, turn: RefreshTurn): Promise<Refresh
   const pendingRefresh = { refreshHash, at: runtime.now() }
   const pending = { ...base, generation: base.generation + 1, pendingRefresh }
   await store.write(id, pending)
-  let answer = await ask(pending, turn)
+  let answer = await ask(pending, context)
   const isSpent = answer.kind === 'refused' && answer.error === 'invalid_grant'
   if (isSpent && wasSent && need !== 'early') {
     await runtime.sleep(replayPauseMs)
     const meanwhile = await store.read(id)
-    if (meanwhile !== undefined && !isOther(meanwhile, pending)) answer = await ask(pending, turn)
+    if (meanwhile !== undefined && !isOther(meanwhile, pending)) answer = await ask(pending, context)
   }
-  return await settle(pending, wasSent, answer, turn)
+  return await settle(pending, wasSent, answer, context)
 }
 
-async function ask(pending: Credential, turn: RefreshTurn): Promise<TokenAnswer> {
+async function ask(pending: Credential, context: RefreshContext): Promise<TokenAnswer> {
   try {
-    return await turn.refresh(pending, AbortSignal.timeout(requestMs))
+    return await context.refresh(pending, AbortSignal.timeout(requestMs))
   } catch (error) {
     // The settings lack what authenticates the client, so nothing was sent.
     const isUnsent = error instanceof OAuthFailure
@@ -102,9 +102,9 @@ async function settle(
   pending: Credential,
   wasSent: boolean,
   answer: TokenAnswer,
-  turn: RefreshTurn,
+  context: RefreshContext,
 ): Promise<RefreshOutcome> {
-  const { id, need, store } = turn
+  const { id, need, store } = context
   const stored = await store.read(id)
   if (stored === undefined) return { kind: 'sign_in_needed', credential: undefined }
   // The stored login has changed. No other process can have spent our refresh token since, so this is a new sign-in,
@@ -119,7 +119,7 @@ async function settle(
   if (answer.kind === 'issued') {
     const quirks = { ...stored.quirks, ...answer.quirks }
     const credential = { ...next, quirks, tokens: succeed(stored.tokens, answer.tokens) }
-    await writeSurely(credential, turn)
+    await writeSurely(credential, context)
     return { kind: 'renewed', credential }
   }
   if (answer.kind === 'unavailable') {
@@ -163,7 +163,7 @@ function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): Issued
 }
 
 /** Retries, because the successor exists nowhere else. */
-async function writeSurely(credential: Credential, { id, store, runtime }: RefreshTurn): Promise<void> {
+async function writeSurely(credential: Credential, { id, store, runtime }: RefreshContext): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await store.write(id, credential)

@@ -17,14 +17,12 @@ export interface CallerSource {
 /** Only cookie calls of trusted origins need credentials; a call with a bearer token does not. */
 export function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAudience {
   const origin = request.headers.get('origin')
-  const verdict = judgeOrigin(origin, allowedOrigins)
-  if (verdict === 'foreign') return { kind: 'none' }
+  const trust = judgeOrigin(origin, allowedOrigins)
+  if (trust === 'foreign') return { kind: 'none' }
   const bearer =
     request.headers.has('authorization') ||
     (request.method === 'OPTIONS' && requestedHeaders(request).includes('authorization'))
-  return verdict === 'trusted' && origin !== null && !bearer
-    ? { kind: 'origin', origin }
-    : { kind: 'everyone' }
+  return trust === 'trusted' && origin !== null && !bearer ? { kind: 'origin', origin } : { kind: 'everyone' }
 }
 
 /** Reads the caller of a request once its origin allows that: from the header, without one from the session cookies. */

@@ -44,13 +44,13 @@ function isHostOf(own: URL, host: string): boolean {
 }
 
 /** The permissions of an `Origin` header at `/mcp`. */
-export type OriginVerdict = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
+export type OriginTrust = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
 
 /**
  * Classifies an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie; loopback pages and browser
  * extensions may use a bearer token; other pages may do nothing.
  */
-export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginVerdict {
+export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginTrust {
   if (origin === null) return 'absent'
   if (allowedOrigins.includes(origin.toLowerCase())) return 'trusted'
   if (!isUrl(origin)) return 'foreign'
@@ -66,8 +66,8 @@ export function judgeOrigin(origin: string | null, allowedOrigins: readonly stri
  * The origin of a page's request must be trusted. A request without `Origin` does not come from a page: browsers send it with every
  * cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, if sent, must agree.
  */
-export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean {
-  if (verdict !== 'absent' && verdict !== 'trusted') return false
+export function mayUseCookie(request: Request, trust: OriginTrust): boolean {
+  if (trust !== 'absent' && trust !== 'trusted') return false
   const site = request.headers.get('sec-fetch-site')
   if (site !== null && !['same-origin', 'same-site', 'none'].includes(site)) return false
   const mode = request.headers.get('sec-fetch-mode')

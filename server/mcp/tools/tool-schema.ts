@@ -6,11 +6,11 @@ import type { ToolSchema } from './tool-module.ts'
 /** A prepared schema: its JSON form for clients, and a compiled check. */
 export interface PreparedSchema {
   json: Tool['inputSchema']
-  check(value: unknown): Promise<SchemaVerdict> | SchemaVerdict
+  check(value: unknown): Promise<SchemaResult> | SchemaResult
 }
 
 /** `value` is the parsed input, for example with defaults filled in. */
-type SchemaVerdict = { kind: 'fits'; value: Record<string, unknown> } | { kind: 'unfit'; reason: string }
+type SchemaResult = { kind: 'fits'; value: Record<string, unknown> } | { kind: 'unfit'; reason: string }
 
 const maxReasonLength = 1000
 
@@ -28,9 +28,9 @@ export function prepareSchema(schema: unknown, side: 'input' | 'output'): Prepar
     // The type first, as the SDK has it.
     json: { type: 'object', ...json },
     check(value) {
-      const result = standard['~standard'].validate(value)
-      const judge = (given: Verdict): SchemaVerdict => verdict(given, value, json)
-      return result instanceof Promise ? result.then(judge) : judge(result)
+      const validation = standard['~standard'].validate(value)
+      const read = (given: Validation): SchemaResult => resultOf(given, value, json)
+      return validation instanceof Promise ? validation.then(read) : read(validation)
     },
   }
 }
@@ -54,13 +54,14 @@ function isStandardSchema(schema: unknown): schema is StandardSchemaWithJSON {
   return true
 }
 
-type Verdict = Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>
-type Issues = Extract<Verdict, { issues?: unknown }>
+type Validation = Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>
+type Issues = Extract<Validation, { issues?: unknown }>
 
-function verdict(result: Verdict, value: unknown, json: Record<string, unknown>): SchemaVerdict {
-  if (result.issues) return { kind: 'unfit', reason: describeIssues(result.issues, strangersIn(value, json)) }
+function resultOf(validation: Validation, value: unknown, json: Record<string, unknown>): SchemaResult {
+  if (validation.issues)
+    return { kind: 'unfit', reason: describeIssues(validation.issues, strangersIn(value, json)) }
   // The root is an object, as was checked when the schema was prepared.
-  return { kind: 'fits', value: result.value as Record<string, unknown> }
+  return { kind: 'fits', value: validation.value as Record<string, unknown> }
 }
 
 /** The members that a closed schema does not have, which a checker may refuse without a name. */

@@ -93,9 +93,9 @@ function atMember<T>(member: string, prepare: () => T): T {
 async function checkAnswer(answer: ToolAnswer, output: PreparedSchema | undefined): Promise<CallToolResult> {
   const result = toResult(answer)
   if (!output || result.isError === true) return result
-  const verdict = await output.check(result.structuredContent)
-  if (verdict.kind === 'fits') return { ...result, structuredContent: verdict.value }
-  throw new TypeError(`The structuredContent does not fit outputSchema: ${verdict.reason}`)
+  const checked = await output.check(result.structuredContent)
+  if (checked.kind === 'fits') return { ...result, structuredContent: checked.value }
+  throw new TypeError(`The structuredContent does not fit outputSchema: ${checked.reason}`)
 }
 
 function toResult(answer: ToolAnswer): CallToolResult {
