@@ -1,9 +1,10 @@
+import { basename, posix } from 'node:path'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { ConfigError, flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { oneOf, webUrl } from '@drawbridge/shared/settings/value.ts'
 import { checkSettings } from '../../config/config.ts'
-import { type ReadSettings, readSettings } from '../../config/setting-source.ts'
+import { readSettings } from '../../config/setting-source.ts'
 import { type ServerConfig, type Setting, type Settings, settings } from '../../config/setting-table.ts'
 import type { CommandInput, CommandOptions } from '../command.ts'
 import type { Dialogue } from './dialogue.ts'
@@ -18,11 +19,21 @@ export interface Answers {
   given: readonly (Found & { setting: Setting })[]
   config: ServerConfig
   target: Target
+  /** Files in this folder that settings name, by setting. */
+  files: ReadonlyMap<Field, string>
   /** No tools were named: an example file is wanted. */
   needsTools: boolean
 }
 
-const questions = {
+/** What is asked for each provider, and for every one. Rules of the configuration refuse what is missing. */
+const asked: Readonly<Record<string, readonly Field[]>> = {
+  supabase: ['providerUrl', 'providerKey', 'appUrl'],
+  oidc: ['providerUrl', 'providerClientId', 'providerClientSecret', 'appUrl'],
+  app: ['appUrl', 'signInUrl'],
+  none: [],
+}
+
+const questions: Partial<Record<Field, string>> = {
   providerUrl: 'Auth URL of the provider: https://REF.supabase.co/auth/v1, or the issuer',
   providerKey: 'Publishable key of the project (sb_publishable_...)',
   providerClientId: 'Client id at the provider',
@@ -32,73 +43,80 @@ const questions = {
   baseUrl: 'Public address of the endpoint, such as https://mcp.example.com',
   store: 'Postgres URL, which is not shown',
   tools: 'File with your tools, or URL of an MCP server; empty for an example file',
-} satisfies Partial<Record<Field, string>>
-
-type Asked = keyof typeof questions
-
-const providerSettings: Readonly<Record<string, readonly Asked[]>> = {
-  supabase: ['providerUrl', 'providerKey', 'appUrl'],
-  oidc: ['providerUrl', 'providerClientId', 'providerClientSecret', 'appUrl'],
-  app: ['appUrl', 'signInUrl'],
-  none: [],
 }
 
-const optional: ReadonlySet<Field> = new Set<Asked>(['providerClientSecret', 'tools'])
-const hidden: ReadonlySet<Field> = new Set<Asked>(['providerClientSecret', 'store'])
+const isOptional = (field: Field): boolean => field === 'providerClientSecret' || field === 'tools'
+const isHidden = (field: Field): boolean => field === 'providerClientSecret' || field === 'store'
 
 /**
  * Gathers the settings: from flags and variables, else from files of the web app, else from a dialogue if there is one, else from
- * defaults. Throws `ConfigError` with everything that is missing or wrong.
+ * defaults. `keys` is the ring. Throws `ConfigError` with everything that is missing or wrong.
  */
 export async function gatherAnswers(
-  { flags, environment, places, runtime }: CommandInput,
+  input: CommandInput,
   options: CommandOptions,
-  { seen, dialogue }: { seen: Surroundings; dialogue: Dialogue | undefined },
+  { seen, dialogue, keys }: { seen: Surroundings; dialogue: Dialogue | undefined; keys: string },
 ): Promise<Answers> {
-  // PORT belongs to the place where this command runs.
-  const read = readSettings(flags, { ...environment, PORT: undefined }, places)
-  const draft = new Draft(read, seen, dialogue)
+  const draft = new Draft(input, dialogue)
   const named = draft.textOf('provider')?.replace('embedded', 'none')
-  const provider = await draft.choose('--provider', named ?? seen.provider, {
+  const provider = await draft.choose('--provider', Object.keys(asked), {
+    given: named ?? seen.provider,
     text: 'Who signs your users in? app: its own sessions, none: try it out',
-    names: Object.keys(providerSettings),
-    fallback: undefined,
   })
-  draft.put('provider', provider === 'none' ? 'embedded' : provider)
-  const place = await draft.choose('--target', options['target'] as string | undefined, {
+  const place = await draft.choose('--target', Object.keys(targets), {
+    given: options['target'] as string | undefined,
     text: 'Where will it run?',
-    names: Object.keys(targets),
-    fallback: seen.nextRoutes === undefined ? 'local' : 'nextjs',
+    fallback: seen.isNext ? 'nextjs' : 'local',
   })
   const target = targets[place] as Target
-  const devUrl = target.needs.includes('baseUrl') ? undefined : seen.devUrl
-  for (const field of [...(providerSettings[provider] ?? []), ...target.needs])
-    await draft.settle(field, field === 'appUrl' ? devUrl : undefined)
+  draft.put('provider', provider === 'none' ? 'embedded' : provider)
+  const found = usable(seen.found, provider, target)
+  for (const field of [...(asked[provider] ?? []), ...target.needs]) {
+    const appUrl = target.needs.includes('baseUrl') ? undefined : seen.devUrl
+    const guesses: Partial<Record<Field, string | undefined>> = {
+      appUrl,
+      signInUrl: `${draft.textOf('appUrl') ?? ''}/connect`,
+    }
+    await draft.settle(field, found[field], guesses[field])
+  }
   if (draft.textOf('upstream') === undefined) await draft.settle('tools')
   const needsTools = draft.placeTools()
-  const signInSecret = encodeBase64url(runtime.randomBytes(32))
-  draft.complete({ ...target.settings, ...(provider === 'app' && { signInSecret }) })
-  return { ...draft.checked(place, target), target, needsTools }
+  const signInSecret = encodeBase64url(input.runtime.randomBytes(32))
+  draft.complete(
+    { secretKeys: keys, ...target.settings, ...(provider === 'app' && { signInSecret }) },
+    target,
+  )
+  const files = target.kind === 'folder' ? new Map<Field, string>() : draft.placeFiles(target)
+  return { ...draft.checked(place, target), target, files, needsTools }
 }
 
-/** The auth URL of a Supabase project, given its URL. */
-function authUrlOf(text: string): string {
-  return webUrl(text)?.pathname === '/' ? text.replace(/\/?$/, '/auth/v1') : text
+/** What was found and can be used: in public the app is elsewhere, and so is the database of any place but the app. */
+function usable(
+  { providerUrl, providerKey, store, appUrl }: Surroundings['found'],
+  provider: string,
+  { kind, needs }: Target,
+): Partial<Record<Field, Found | undefined>> {
+  const { hostname } = new URL(appUrl?.text ?? 'http://localhost')
+  return {
+    ...(provider === 'supabase' && { providerUrl, providerKey }),
+    ...(!(needs.includes('baseUrl') && isLoopbackHostname(hostname)) && { appUrl }),
+    ...(kind === 'app' && { store }),
+  }
 }
 
 /** Settings as they become known. */
 class Draft {
   readonly #given: Map<Field, Found>
-  readonly #problems: readonly string[]
-  readonly #found: Surroundings['found']
+  readonly #problems: string[]
   readonly #dialogue: Dialogue | undefined
 
-  constructor(read: ReadSettings, { found }: Surroundings, dialogue: Dialogue | undefined) {
+  constructor({ flags, environment, places }: CommandInput, dialogue: Dialogue | undefined) {
+    // PORT belongs to the place where this command runs.
+    const { given, problems } = readSettings(flags, { ...environment, PORT: undefined }, places)
     this.#given = new Map(
-      read.given.map(({ setting, texts: [text], name }) => [setting.field, { text: String(text), name }]),
+      given.map(({ setting, texts: [text], name }) => [setting.field, { text: String(text), name }]),
     )
-    this.#problems = read.problems
-    this.#found = found
+    this.#problems = [...problems]
     this.#dialogue = dialogue
   }
 
@@ -110,82 +128,105 @@ class Draft {
     this.#given.set(field, { text, name: this.#nameOf(rowOf(field)) })
   }
 
-  /** Adds what is not given. */
-  complete(defaults: Settings): void {
-    for (const [field, text] of Object.entries(defaults) as [Field, string][])
-      if (!this.#given.has(field)) this.put(field, text)
-    const { hostname = '', port = '' } = webUrl(this.textOf('baseUrl') ?? '') ?? {}
-    if (isLoopbackHostname(hostname) && !this.#given.has('listen'))
-      this.put('listen', `127.0.0.1:${port || 80}`)
-    // Other providers have paths of their own.
-    const url = this.textOf('provider') === 'supabase' ? this.textOf('providerUrl') : undefined
-    if (url !== undefined) this.put('providerUrl', authUrlOf(url))
-  }
-
-  /** What was given, else the answer to a question, else the default. */
+  /** Returns one of `names`: what was given, else the answer to a question, else the default. */
   async choose(
     flag: string,
-    given: string | undefined,
-    { text, names, fallback }: { text: string; names: readonly string[]; fallback: string | undefined },
+    names: readonly string[],
+    { given, text, fallback }: { given: string | undefined; text: string; fallback?: string },
   ): Promise<string> {
     const { parse } = oneOf(...names)
     const question = { text: `${text} (${names.join(', ')})`, fallback, parse }
-    const chosen = given ?? (await this.#dialogue?.ask(question)) ?? fallback
+    const chosen = given ?? (await this.#dialogue?.ask(question)) ?? fallback ?? ''
     try {
-      return parse(chosen ?? '')
+      return parse(chosen)
     } catch (error) {
       throw new ConfigError([`${flag}: ${(error as Error).message}.`])
     }
   }
 
   /** Keeps what was given or found, else asks, else takes the default. */
-  async settle(field: Asked, fallback?: string): Promise<void> {
+  async settle(field: Field, found?: Found, guess = isOptional(field) ? '' : undefined): Promise<void> {
     if (this.#given.has(field)) return
-    const found: Found | undefined = (this.#found as Partial<Record<Field, Found>>)[field]
-    const appUrl = this.textOf('appUrl')
-    if (field === 'signInUrl' && appUrl !== undefined) fallback = `${appUrl}/connect`
-    const question = {
-      text: questions[field],
-      fallback: optional.has(field) ? '' : fallback,
-      parse: rowOf(field).parse,
-      isHidden: hidden.has(field),
-    }
-    const text = found?.text ?? (await this.#dialogue?.ask(question)) ?? fallback
+    const { parse } = rowOf(field)
+    const question = { text: questions[field] ?? field, fallback: guess, parse, isHidden: isHidden(field) }
+    const text = found?.text ?? (await this.#dialogue?.ask(question)) ?? guess
     if (text) this.#given.set(field, found ?? { text, name: this.#nameOf(rowOf(field)) })
   }
 
   /** Puts the tools where they belong; returns whether they are an example to write. `none` means none. */
   placeTools(): boolean {
-    const { text, name } = this.#given.get('tools') ?? {}
-    if (text === 'none') this.#given.delete('tools')
-    if (text !== undefined && webUrl(text)) {
+    const tools = this.#given.get('tools')
+    if (tools?.text === 'none') this.#given.delete('tools')
+    else if (tools && webUrl(tools.text)) {
       this.#given.delete('tools')
-      this.#given.set('upstream', { text, name: name ?? '' })
+      this.#given.set('upstream', tools)
+    } else if (!tools && !this.#given.has('upstream')) {
+      this.put('tools', './tools.mjs')
+      return true
     }
-    if (text !== undefined || this.#given.has('upstream')) return false
-    this.put('tools', './tools.mjs')
-    return true
+    return false
+  }
+
+  /** Adds what is not given, and what follows from what is. */
+  complete(defaults: Settings, { kind }: Target): void {
+    this.#add(defaults)
+    const appUrl = this.textOf('appUrl')
+    if (kind === 'app' && appUrl !== undefined) this.#add({ baseUrl: appUrl })
+    const { hostname = '', port } = webUrl(this.textOf('baseUrl') ?? '') ?? {}
+    if (kind === 'folder' && isLoopbackHostname(hostname)) this.#add({ listen: `127.0.0.1:${port || 80}` })
+    if (this.textOf('provider') === 'supabase') this.#completeAuthUrl()
+  }
+
+  #add(texts: Settings): void {
+    for (const [field, text] of Object.entries(texts) as [Field, string][])
+      if (!this.#given.has(field)) this.put(field, text)
+  }
+
+  #completeAuthUrl(): void {
+    const text = this.textOf('providerUrl') ?? ''
+    if (webUrl(text)?.pathname === '/') this.put('providerUrl', text.replace(/\/?$/, '/auth/v1'))
+  }
+
+  /**
+   * Names the files of settings as they are called in the image, which is built from this folder; the app imports its tools by itself.
+   * Returns them as they are here.
+   */
+  placeFiles({ kind }: Target): Map<Field, string> {
+    const files = new Map<Field, string>()
+    for (const field of kind === 'app' ? (['tools'] as const) : (['tools', 'upstream', 'access'] as const)) {
+      const { text, name } = this.#given.get(field) ?? { text: '', name: '' }
+      if (text === '' || webUrl(text)) continue
+      const path = posix.normalize(text)
+      if (/^(?:\/|\.\.)/.test(path))
+        this.#problems.push(`${name}: must be in this folder, from which the image is built.`)
+      files.set(field, path)
+      if (kind === 'app') this.#given.delete(field)
+      else this.put(field, `/etc/drawbridge/${basename(path)}`)
+    }
+    return files
   }
 
   /** Throws `ConfigError` with every fault, under the names by which values were given, or else flags. */
-  checked(place: string, { needs }: Target): Pick<Answers, 'given' | 'config'> {
+  checked(place: string, { needs, kind }: Target): Pick<Answers, 'given' | 'config'> {
     const given = settings.flatMap((setting) => {
       const found = this.#given.get(setting.field)
       return found ? [{ ...found, setting, texts: [found.text] }] : []
     })
-    const missing = needs
-      .filter((field) => !this.#given.has(field))
-      .map((field) => `${this.#nameOf(rowOf(field))}: needed for --target ${place}: ${needed[field]}.`)
+    const problems = [...this.#problems]
+    for (const field of needs)
+      if (!this.#given.has(field))
+        problems.push(
+          `${this.#nameOf(rowOf(field))}: needed for --target ${place}: ${String(needed[field])}.`,
+        )
     if (this.#given.has('tools') && this.#given.has('upstream'))
-      missing.push('--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.')
+      problems.push('--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.')
+    if (this.textOf('provider') === 'embedded' && kind !== 'folder')
+      problems.push(`--provider: none is for trying it out on this computer, not for --target ${place}.`)
     const name = (setting: Setting): string => this.#nameOf(setting)
-    const { config, problems } = checkSettings(
-      { given, name, problems: [...this.#problems, ...missing] },
-      { production: false },
-    )
-    if (problems.length > 0)
-      throw new ConfigError(problems, 'For flags and examples: drawbridge-server init --help')
-    return { given, config }
+    const checked = checkSettings({ given, name, problems }, { production: false })
+    if (checked.problems.length > 0)
+      throw new ConfigError(checked.problems, 'For flags and examples: drawbridge-server init --help')
+    return { given, config: checked.config }
   }
 
   #nameOf(setting: Setting): string {
@@ -193,10 +234,10 @@ class Draft {
   }
 }
 
-const needed = {
+const needed: Partial<Record<Field, string>> = {
   baseUrl: 'the public https address, such as https://mcp.example.com',
   store: 'there is no disk; the URL of a Postgres',
-} as const
+}
 
 function rowOf(field: Field): Setting {
   const row = settings.find((setting) => setting.field === field)

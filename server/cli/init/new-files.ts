@@ -11,7 +11,7 @@ export interface NewFile {
   /** Readable by its owner only. */
   isPrivate?: boolean
   /** If it is there already: `extended` by this text, which holds all of it; `kept`; by default it is in the way. */
-  isThere?: 'extended' | 'kept'
+  isThere?: 'extended' | 'kept' | undefined
 }
 
 /** Refuses to write where a file is in the way, or a link leads elsewhere. With `force` files are replaced. */

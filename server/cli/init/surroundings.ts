@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { parseEnv } from 'node:util'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { webUrl } from '@drawbridge/shared/settings/value.ts'
@@ -12,7 +12,7 @@ export interface Found {
 }
 
 /** The settings that files of the web app answer. */
-type FoundField = 'providerUrl' | 'providerKey' | 'appUrl'
+type FoundField = 'providerUrl' | 'providerKey' | 'appUrl' | 'store'
 
 /** The web app, as its files in a folder and next door show it. */
 export interface Surroundings {
@@ -21,8 +21,10 @@ export interface Surroundings {
   provider: 'supabase' | 'app' | undefined
   /** Address of the app while it is developed, by its framework. */
   devUrl: string | undefined
-  /** Folder of the routes of the Next.js app here. Undefined: here is none. */
-  nextRoutes: string | undefined
+  /** Whether the app here is one of Next.js. */
+  isNext: boolean
+  /** Folder of the app's source code here: `src/` or none. */
+  sourceFolder: string
   /** Command that adds a package here. */
   addPackage: string
 }
@@ -30,6 +32,7 @@ export interface Surroundings {
 const variables: readonly (readonly [FoundField, RegExp])[] = [
   ['providerUrl', /^(?:[A-Z]+_)*SUPABASE_URL$/],
   ['providerKey', /^(?:[A-Z]+_)*SUPABASE_(?:PUBLISHABLE|ANON)(?:_[A-Z]+)*_KEY$/],
+  ['store', /^(?:DATABASE|POSTGRES)_URL$/],
   ['appUrl', /^(?:(?:[A-Z]+_)*(?:SITE|APP)_URL|(?:BETTER_|NEXT)?AUTH_URL)$/],
 ]
 
@@ -59,18 +62,23 @@ export function lookAround(folder: string): Surroundings {
   return {
     found: variablesOf(app ?? folder, folder),
     provider: app !== undefined ? 'supabase' : packages.some(hasOwnSessions) ? 'app' : undefined,
-    devUrl: devUrls.find(([name]) => packages.includes(name))?.[1],
-    nextRoutes: packagesOf(folder).includes('next') ? routesIn(folder) : undefined,
-    addPackage: lockFiles.find(([name]) => existsSync(join(folder, name)))?.[1] ?? 'npm install',
+    devUrl: firstOf(devUrls, (name) => packages.includes(name)),
+    isNext: packagesOf(folder).includes('next'),
+    sourceFolder: existsSync(join(folder, 'src', 'app')) ? 'src/' : '',
+    addPackage: firstOf(lockFiles, (name) => existsSync(join(folder, name))) ?? 'npm install',
   }
+}
+
+/** The value of the first name that `holds`. */
+function firstOf(
+  rows: readonly (readonly [name: string, value: string])[],
+  holds: (name: string) => boolean,
+): string | undefined {
+  return rows.find(([name]) => holds(name))?.[1]
 }
 
 function hasOwnSessions(name: string): boolean {
   return /^(?:better-auth|next-auth|@auth\/.+|@clerk\/.+|express-session)$/.test(name)
-}
-
-function routesIn(folder: string): string {
-  return existsSync(join(folder, 'src', 'app')) ? 'src/app' : 'app'
 }
 
 /** The variables of a folder's env files that answer a setting. The first file that has one counts, as for the app. */
@@ -81,8 +89,9 @@ function variablesOf(at: string, folder: string): Surroundings['found'] {
     for (const [name, text = ''] of Object.entries(read.kind === 'text' ? parseEnv(read.text) : {})) {
       const [field] = variables.find(([, form]) => form.test(name)) ?? []
       if (field === undefined || text === '' || found[field] !== undefined) continue
-      if (field !== 'providerKey' && webUrl(text) === undefined) continue
-      found[field] = { text, name: `${name} of ${relative(folder, file) || basename(file)}` }
+      const isUsable =
+        field === 'providerKey' || (field === 'store' ? text.startsWith('postgres') : webUrl(text))
+      if (isUsable) found[field] = { text, name: `${name} of ${relative(folder, file)}` }
     }
   }
   return found

@@ -1,44 +1,82 @@
-import { existsSync, readFileSync } from 'node:fs'
-import type { ServerConfig, Settings } from '../../config/setting-table.ts'
+import type { Settings } from '../../config/setting-table.ts'
+import { version } from '../../config/version.ts'
 
 /** A place to run the server in. */
 export interface Target {
-  /** Settings that the place decides, unless they are given. */
-  settings: Settings
+  /**
+   * How the server gets its settings: by `--env-file` in the `folder`; as the env file of an `image`, which has the files that settings
+   * name; from a file of a `platform`, so that the env file has the secrets only; or as the env file of the `app` that it lives in.
+   */
+  kind: 'folder' | 'image' | 'platform' | 'app'
+  /** Files of `deploy/`. */
+  files: readonly string[]
   /** Settings that have no default there. */
   needs: readonly ('baseUrl' | 'store')[]
-  /** Files of `deploy/`, and their names in the folder. */
-  files: Readonly<Record<string, string>>
-  /** Whether the server starts in the folder, so that doctor can look at it. */
-  startsHere: boolean
+  /** Settings that the place decides, unless they are given. */
+  settings?: Settings
   /** The next command. */
   next: string
 }
 
-export const startHere = 'drawbridge-server --env-file drawbridge.env'
+const startHere = 'drawbridge-server --env-file drawbridge.env'
 
-const secretKeys = 'file:secret-keys'
-
-export const targets: Readonly<Record<string, Target>> = {
-  local: { settings: { secretKeys }, needs: [], files: {}, startsHere: true, next: startHere },
+function inFolder(settings: Settings, needs: Target['needs'], ...files: string[]): Target {
+  return {
+    kind: 'folder',
+    files,
+    needs,
+    settings: { secretKeys: 'file:secret-keys', ...settings },
+    next: startHere,
+  }
 }
 
-/**
- * Returns the text of a file of `deploy/`, which the build copies beside the program, with the values of `config` in the place of
- * its examples.
- */
-export function deployFile(name: string, { baseUrl, appUrl, providerUrl }: ServerConfig): string {
-  const places = ['./deploy/', '../../../deploy/'].map((path) => new URL(path + name, import.meta.url))
-  const text = readFileSync(places.find((place) => existsSync(place)) ?? name, 'utf8')
-  const examples = {
-    'https://mcp.example.com': baseUrl,
-    'mcp.example.com': new URL(baseUrl).host,
-    'https://app.example.com': appUrl,
-    'https://REF.supabase.co/auth/v1': providerUrl,
-    'my-tools.mjs': 'tools.mjs',
+/** A place that builds `deploy/Dockerfile`, which needs the package beside it. */
+function fromImage(files: readonly string[], needs: Target['needs'], next: string): Target {
+  return {
+    kind: 'platform',
+    files: [...files, 'Dockerfile', '.dockerignore'],
+    needs,
+    next: `npm pack drawbridge-server@${version} && ${next}`,
   }
-  return Object.entries(examples).reduce(
-    (filled, [example, value]) => filled.replaceAll(example, () => value),
-    text,
-  )
+}
+
+export const targets: Readonly<Record<string, Target>> = {
+  local: inFolder({}, []),
+  caddy: inFolder({ trustedProxies: '127.0.0.1' }, ['baseUrl'], 'Caddyfile'),
+  nginx: inFolder({ trustedProxies: '127.0.0.1' }, ['baseUrl'], 'nginx.conf'),
+  compose: {
+    ...fromImage(
+      ['compose.yaml'],
+      ['baseUrl'],
+      'sudo chown 1000 secret-keys && docker compose up -d --build',
+    ),
+    kind: 'image',
+    settings: { trustedProxies: 'private', secretKeys: 'file:/run/secrets/secret-keys' },
+  },
+  fly: fromImage(
+    ['fly.toml'],
+    ['baseUrl'],
+    'fly apps create drawbridge-example && fly secrets import --stage < drawbridge.env && fly deploy --ha=false',
+  ),
+  railway: fromImage(
+    ['railway.json', 'railway.env'],
+    ['baseUrl', 'store'],
+    "railway init && railway add --service drawbridge && cat railway.env drawbridge.env | grep -v '^#' | xargs railway variable set --skip-deploys && railway up",
+  ),
+  render: fromImage(
+    ['render.yaml'],
+    ['baseUrl', 'store'],
+    'git add . && git commit -m Drawbridge && git push, then New, Blueprint at Render; its secrets are in drawbridge.env',
+  ),
+  'cloud-run': fromImage(
+    ['cloud-run.yaml'],
+    ['baseUrl', 'store'],
+    'the commands of docs/where-to-run.md#cloud-run; its secrets are in drawbridge.env',
+  ),
+  nextjs: {
+    kind: 'app',
+    files: ['route.ts', 'next.config.drawbridge.ts'],
+    needs: ['store'],
+    next: 'npm install drawbridge-server, merge next.config.drawbridge.ts into next.config.ts, then: npx next dev',
+  },
 }
