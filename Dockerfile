@@ -14,6 +14,7 @@ COPY scripts/ scripts/
 COPY shared/ shared/
 COPY server/ server/
 COPY deploy/ deploy/
+COPY docs/nextjs.md docs/
 # The one build makes both programs; the extension is not part of an image.
 COPY bridge/ bridge/
 RUN npm run prestart

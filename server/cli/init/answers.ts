@@ -72,10 +72,10 @@ export async function gatherAnswers(
   draft.put('provider', provider === 'none' ? 'embedded' : provider)
   const found = usable(seen.found, provider, target)
   for (const field of [...(asked[provider] ?? []), ...target.needs]) {
-    const appUrl = target.needs.includes('baseUrl') ? undefined : seen.devUrl
+    const appUrl = draft.textOf('appUrl')
     const guesses: Partial<Record<Field, string | undefined>> = {
-      appUrl,
-      signInUrl: `${draft.textOf('appUrl') ?? ''}/connect`,
+      appUrl: target.needs.includes('baseUrl') ? undefined : seen.devUrl,
+      signInUrl: appUrl && `${appUrl}/connect`,
     }
     await draft.settle(field, found[field], guesses[field])
   }
@@ -100,8 +100,14 @@ function usable(
   return {
     ...(provider === 'supabase' && { providerUrl, providerKey }),
     ...(!(needs.includes('baseUrl') && isLoopbackHostname(hostname)) && { appUrl }),
-    ...(kind === 'app' && { store }),
+    ...(kind === 'app' && store && { store: { ...store, text: withSchema(store.text) } }),
   }
+}
+
+/** A schema of its own in the app's database, whose pooler at Supabase has port 6543 in transaction mode. */
+function withSchema(url: string): string {
+  const pooler = /:6543\b/.test(url) && !url.includes('pooler=') ? '&pooler=transaction' : ''
+  return url.includes('schema=') ? url : `${url}${url.includes('?') ? '&' : '?'}schema=drawbridge${pooler}`
 }
 
 /** Settings as they become known. */
@@ -207,21 +213,12 @@ class Draft {
   }
 
   /** Throws `ConfigError` with every fault, under the names by which values were given, or else flags. */
-  checked(place: string, { needs, kind }: Target): Pick<Answers, 'given' | 'config'> {
+  checked(place: string, target: Target): Pick<Answers, 'given' | 'config'> {
     const given = settings.flatMap((setting) => {
       const found = this.#given.get(setting.field)
       return found ? [{ ...found, setting, texts: [found.text] }] : []
     })
-    const problems = [...this.#problems]
-    for (const field of needs)
-      if (!this.#given.has(field))
-        problems.push(
-          `${this.#nameOf(rowOf(field))}: needed for --target ${place}: ${String(needed[field])}.`,
-        )
-    if (this.#given.has('tools') && this.#given.has('upstream'))
-      problems.push('--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.')
-    if (this.textOf('provider') === 'embedded' && kind !== 'folder')
-      problems.push(`--provider: none is for trying it out on this computer, not for --target ${place}.`)
+    const problems = [...this.#problems, ...this.#problemsAt(place, target)]
     const name = (setting: Setting): string => this.#nameOf(setting)
     const checked = checkSettings({ given, name, problems }, { production: false })
     if (checked.problems.length > 0)
@@ -229,14 +226,38 @@ class Draft {
     return { given, config: checked.config }
   }
 
+  #problemsAt(place: string, { needs, kind, files }: Target): string[] {
+    const has = (field: Field): boolean => this.#given.has(field)
+    const { pathname = '/' } = webUrl(this.textOf('baseUrl') ?? '') ?? {}
+    const missing = needs.filter((field) => !has(field))
+    const rules: [isBroken: boolean, problem: string][] = [
+      [
+        has('tools') && has('upstream'),
+        '--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.',
+      ],
+      [
+        files.length > 0 && kind !== 'app' && pathname !== '/',
+        '--base-url: the files are for a host without a path; docs/deploy.md says what a path needs.',
+      ],
+      [
+        this.textOf('provider') === 'embedded' && kind !== 'folder',
+        `--provider: none is for trying it out on this computer, not for --target ${place}.`,
+      ],
+    ]
+    return [
+      ...missing.map((field) => `${flagOf(rowOf(field))}: needed for --target ${place}: ${needed[field]}.`),
+      ...rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : [])),
+    ]
+  }
+
   #nameOf(setting: Setting): string {
     return this.#given.get(setting.field)?.name ?? (setting.secret ? variableOf(setting) : flagOf(setting))
   }
 }
 
-const needed: Partial<Record<Field, string>> = {
+const needed = {
   baseUrl: 'the public https address, such as https://mcp.example.com',
-  store: 'there is no disk; the URL of a Postgres',
+  store: 'there is no disk; set DRAWBRIDGE_STORE to the URL of a Postgres',
 }
 
 function rowOf(field: Field): Setting {

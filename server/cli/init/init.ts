@@ -54,7 +54,8 @@ function parseYes(text: string): void {
 
 function planText(folder: string, files: readonly NewFile[], { given, target }: Answers): string {
   const settings = given.map(({ setting, text, name }) => {
-    const value = isSecret(setting, text) ? ' (not shown)' : `=${text}`
+    const isShown = !isSecret(setting, text) && setting.field !== 'providerKey'
+    const value = isShown ? `=${text}` : ' (not shown)'
     return `    ${variableOf(setting)}${value}${/ of /.test(name) ? `, ${name}` : ''}`
   })
   const lines = files.flatMap(({ path, isPrivate, isThere }) => [

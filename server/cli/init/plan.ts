@@ -88,13 +88,14 @@ const toolsEntry = /^[^#\n]*DRAWBRIDGE_TOOLS.*\n(?: +value: .*\n)?/m
 /** Puts the person's values into the place of the examples. What the place itself decides stays. */
 export function filled(text: string, { given, config, files, needsTools }: Answers): string {
   const others = text.replace(block, '').replace(toolsEntry, '')
-  const shown = given.filter(
-    ({ setting, text }) =>
-      !isSecret(setting, text) && !new RegExp(`^[^#\n]*${variableOf(setting)}`, 'm').test(others),
-  )
+  const isMissing = ({ setting }: Answers['given'][number]): boolean =>
+    !new RegExp(`^[^#\\n]*${variableOf(setting)}\\b`, 'm').test(others)
   const withSettings = text.replace(toolsEntry, '').replace(block, (found) => {
     const [entry = ''] = form.exec(found) ?? []
-    return shown.map(({ setting, text }) => entryOf(entry, variableOf(setting), text)).join('')
+    return given
+      .filter(isMissing)
+      .map((each) => entryOf(entry, each))
+      .join('')
   })
   const { host } = new URL(config.baseUrl)
   const tools = files.get('tools') ?? ''
@@ -118,9 +119,12 @@ export function filled(text: string, { given, config, files, needsTools }: Answe
   )
 }
 
-/** A variable in the form of another one, as TOML, YAML or lines of an env file. */
-function entryOf(entry: string, name: string, text: string): string {
+/** A variable in the form of another one, as TOML, YAML or lines of an env file. For secrets Render asks; other places get them apart. */
+function entryOf(entry: string, { setting, text }: Answers['given'][number]): string {
   const json = JSON.stringify(text)
   const value = entry.includes('"https') ? json.slice(1, -1) : entry.includes(': https') ? json : quoted(text)
-  return entry.replace('DRAWBRIDGE_BASE_URL', name).replace('https://mcp.example.com', () => value)
+  const named = entry.replace('DRAWBRIDGE_BASE_URL', variableOf(setting))
+  if (isSecret(setting, text))
+    return named.includes(' key: ') ? named.replace(/value: .*/, 'sync: false') : ''
+  return named.replace('https://mcp.example.com', () => value)
 }
