@@ -82,13 +82,15 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
   const config = { ...defaults, ...given } as Omit<ServerConfig, DerivedField | 'providerAudience'> &
     Partial<ServerConfig>
   const { provider, baseUrl, appUrl } = config
-  const { isTrial, protocol, audience, hasLiteralIssuer } = providers[provider]
+  const { isTrial, protocol } = providers[provider]
   const { providerUrl = protocol === 'app' ? new URL(appUrl).origin : `${appUrl}/auth/v1` } = config
-  const issuer = hasLiteralIssuer && given.providerUrl !== undefined ? texts.providerUrl : providerUrl
+  // To the letter: the issuers of some OpenID providers end in a slash.
+  const isLiteral = protocol === 'openid_connect' && given.providerUrl !== undefined
   return {
     providerUrl,
-    providerIssuer: issuer ?? providerUrl,
-    providerAudience: audience,
+    providerIssuer: (isLiteral ? texts.providerUrl : undefined) ?? providerUrl,
+    // Access tokens of other providers are opaque, unless the operator says otherwise.
+    providerAudience: protocol === 'gotrue' ? 'authenticated' : undefined,
     providerParameters: {},
     cookieName: defaultSessionCookieName(providerUrl),
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],

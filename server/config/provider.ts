@@ -25,11 +25,7 @@ const settingsOnlyFor: readonly (readonly [ProviderName[], (keyof ServerConfig)[
   [['oidc'], ['providerScope', 'providerParameters', 'providerSessions']],
   [
     ['oidc', 'supabase'],
-    ['providerClientId', 'providerClientSecret'],
-  ],
-  [
-    ['oidc', 'supabase', 'embedded'],
-    ['providerUrl', 'providerIssuer', 'providerAudience'],
+    ['providerUrl', 'providerIssuer', 'providerAudience', 'providerClientId', 'providerClientSecret'],
   ],
   [['app', 'supabase', 'embedded'], ['signInUrl']],
   [['app'], ['signInSecret', 'sessionUrl']],
@@ -44,10 +40,6 @@ export interface ProviderTraits {
   /** Runs inside this process, on loopback addresses only. The user who signs in is the operator. */
   isTrial: boolean
   protocol: 'gotrue' | 'openid_connect' | 'app'
-  /** Default of the `aud` claim; undefined: its access tokens are opaque unless the operator says otherwise. */
-  audience: string | undefined
-  /** Uses PROVIDER_URL as the issuer to the letter: some issuers end in a slash. */
-  hasLiteralIssuer: boolean
   /** Rules of this provider alone: {@link brokenRules}. */
   brokenRules(context: RuleContext): BrokenRule[]
 }
@@ -75,15 +67,11 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
   embedded: {
     isTrial: true,
     protocol: 'gotrue',
-    audience: 'authenticated',
-    hasLiteralIssuer: false,
     brokenRules: brokenTrialRules,
   },
   supabase: {
     isTrial: false,
     protocol: 'gotrue',
-    audience: 'authenticated',
-    hasLiteralIssuer: false,
     brokenRules: ({ given }) => [
       ...missing(given, {
         providerUrl: 'the auth URL, such as https://REF.supabase.co/auth/v1.',
@@ -100,8 +88,6 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
   oidc: {
     isTrial: false,
     protocol: 'openid_connect',
-    audience: undefined,
-    hasLiteralIssuer: true,
     brokenRules: ({ given }) => [
       ...missing(given, {
         providerUrl: 'the issuer, such as https://id.example.com/realms/main.',
@@ -113,8 +99,6 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
   app: {
     isTrial: false,
     protocol: 'app',
-    audience: undefined,
-    hasLiteralIssuer: false,
     brokenRules: ({ given }) =>
       missing(given, {
         signInUrl:
@@ -170,7 +154,7 @@ function placeholderRules(given: Settings): BrokenRule[] {
 }
 
 function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
-  const { baseUrl, appUrl, listen, providerUrl, providerIssuer, providerAudience, social } = config
+  const { baseUrl, appUrl, listen, social } = config
   const app = new URL(appUrl)
   const rules: BrokenRule[] = []
   const require = (holds: boolean, ...rule: BrokenRule): void => void (holds || rules.push(rule))
@@ -184,12 +168,6 @@ function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
   require(isLoopbackHostname(
     listen.host,
   ), 'listen', `listens on ${listen.host}, but the embedded provider is for this computer alone: set LISTEN to a loopback address, such as 127.0.0.1:8787.`)
-  require(providerUrl ===
-    `${appUrl}/auth/v1`, 'providerUrl', 'the embedded provider is always at APP_URL/auth/v1; leave this out.')
-  require(providerIssuer ===
-    providerUrl, 'providerIssuer', 'the embedded provider issues as APP_URL/auth/v1; leave this out.')
-  require(providerAudience ===
-    'authenticated', 'providerAudience', 'the embedded provider issues for "authenticated"; leave this out.')
   require(social?.every(({ id }) => id === 'google') ??
     true, 'social', 'the embedded provider has google only.')
   require(app.pathname === '/' &&

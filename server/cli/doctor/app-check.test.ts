@@ -5,7 +5,8 @@ import { appSecret, appSettings, sessionUrl } from '../../../tests/support/serve
 import { appUrl } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { createConfig } from '../../config/config.ts'
-import { appChecks, probeApp, probeSignInPage, signInPageChecks } from './app-check.ts'
+import { appChecks, probeApp, signInPageChecks } from './app-check.ts'
+import { probe } from './probe.ts'
 
 const url = `${appUrl}/connect`
 
@@ -15,7 +16,7 @@ async function pageFindings(answer: () => Response | undefined): Promise<Record<
     if (response) return response
     throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
   }
-  const found = findingsOf(signInPageChecks, await probeSignInPage(url, { fetch }))
+  const found = findingsOf(signInPageChecks, { url, answer: await probe(url, { fetch }) })
   return Object.fromEntries(found.map(({ name, state }) => [name, state]))
 }
 

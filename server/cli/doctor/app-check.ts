@@ -4,20 +4,10 @@ import { type Checks, fail, note, ok, warn } from '@drawbridge/shared/terminal/c
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { openProvider } from '../../startup/open-provider.ts'
-import { probe, type ProbeResult } from './probe.ts'
+import type { ProbeResult } from './probe.ts'
 
-/** SIGN_IN_URL as a browser gets it that is not signed in. */
-export interface SignInPage {
-  url: string
-  answer: ProbeResult
-}
-
-export async function probeSignInPage(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<SignInPage> {
-  return { url, answer: await probe(url, runtime, { headers: { accept: 'text/html' } }) }
-}
-
-/** Checks the page of the web app where people allow a client, whatever the provider is. */
-export const signInPageChecks: Checks<SignInPage> = {
+/** Checks the page of the web app where people allow a client, as a browser gets it that is not signed in, whatever the provider is. */
+export const signInPageChecks: Checks<{ url: string; answer: ProbeResult }> = {
   'sign-in-page'({ url, answer }) {
     const fix = 'Check DRAWBRIDGE_SIGN_IN_URL, and that the page is deployed.'
     if (answer.kind === 'unreachable') return fail(`${url} cannot be reached: ${answer.reason}.`, fix)
@@ -39,12 +29,8 @@ export const signInPageChecks: Checks<SignInPage> = {
   },
 }
 
-export interface AppFacts {
-  sessionUrl: string | undefined
-  /** What SESSION_URL says about a user that cannot exist, to a request of this server, and to one by another secret. */
-  signed: string | undefined
-  forged: string | undefined
-}
+/** What SESSION_URL says about a user that cannot exist, to a request of this server and to one signed with another secret. */
+type AppFacts = Pick<ServerConfig, 'sessionUrl'> & Record<'signed' | 'forged', string | undefined>
 
 /** Asks SESSION_URL about a user that cannot exist. */
 export async function probeApp(config: ServerConfig, runtime: Runtime): Promise<AppFacts> {

@@ -9,12 +9,13 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
-import { appChecks, probeApp, probeSignInPage, signInPageChecks } from './app-check.ts'
+import { appChecks, probeApp, signInPageChecks } from './app-check.ts'
 import { appClientChecks, probeAppClient } from './app-client-check.ts'
 import { probeBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
 import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
 import { probeClient, probeOidc, oidcChecks } from './oidc-check.ts'
 import { probeOutside, outsideChecks } from './outside-check.ts'
+import { probe } from './probe.ts'
 import { providerChecks } from './provider-check.ts'
 import { providerUseChecks, reachChecks, settingChecks } from './setting-check.ts'
 import { checkStore } from './store-check.ts'
@@ -60,8 +61,8 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
   const base = await probeBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
   if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await probeOutside(config.baseUrl, runtime))
-  if (config.signInUrl !== undefined && !providers[config.provider].isTrial)
-    yield findingsOf(signInPageChecks, await probeSignInPage(config.signInUrl, runtime))
+  const url = providers[config.provider].isTrial ? undefined : config.signInUrl
+  if (url !== undefined) yield findingsOf(signInPageChecks, { url, answer: await probe(url, runtime) })
   yield await examineProvider(config, runtime)
   if (!faulty.has('upstream')) yield await examineUpstream(config, runtime)
 }

@@ -52,7 +52,8 @@ interface ApiVisit {
 }
 
 function unauthorized(): Reply {
-  const description = 'Send the access token of the session provider as bearer token, or its session cookie.'
+  const description =
+    'Send a credential of the session provider: its access token (of PROVIDER=app a drawbridge-user+jwt) as bearer token, or its session cookie.'
   return oauthFailure(new OAuthError('invalid_token', description), { 'www-authenticate': 'Bearer' })
 }
 

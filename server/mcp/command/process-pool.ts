@@ -244,10 +244,12 @@ function keyOf(caller: Caller, upstream: CommandUpstream): string {
 function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined {
   if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
   try {
-    return caller.providerToken()
+    const token = caller.providerToken()
+    if (token !== '') return token
   } catch {
-    throw caller.credential === 'service' ? refusals.service() : refusals.noProviderToken()
+    // No key opens the session.
   }
+  throw caller.credential === 'service' ? refusals.service() : refusals.noProviderToken()
 }
 
 /** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */

@@ -1,6 +1,7 @@
 import { jwtVerify } from 'jose'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -477,19 +478,37 @@ describe('the API of connections for the web app', () => {
   })
 })
 
-it('an answer that is compressed is read', async () => {
-  const body = gzipSync(JSON.stringify({ sub: 'ada', ...ada, name: 'Zip' }))
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' })
-    response.end(body)
+describe('SESSION_URL at a real server', () => {
+  async function startReal(answer: RequestListener): Promise<{ app: AppFixture; token: string }> {
+    const server = createServer(answer)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    opened.push({ close: async () => void server.close() })
+    const { port } = server.address() as AddressInfo
+    const app = await start(checked)
+    app.answerWith((request) => fetch(new Request(`http://127.0.0.1:${port}/`, request)))
+    const { tokens } = await app.connect()
+    app.runtime.advance(301)
+    return { app, token: tokens.access_token }
+  }
+
+  it('is read when it compresses its answer', async () => {
+    const body = gzipSync(JSON.stringify({ sub: 'ada', ...ada, name: 'Zip' }))
+    const { app, token } = await startReal((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' })
+      response.end(body)
+    })
+    expect(await app.call(token)).toBe(200)
+    expect(app.server.events('provider_refreshed')).toHaveLength(1)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  const app = await start(checked)
-  app.answerWith(() => fetch(`http://127.0.0.1:${port}/`))
-  const { tokens } = await app.connect()
-  app.runtime.advance(301)
-  expect(await app.call(tokens.access_token)).toBe(200)
-  expect(app.server.events('provider_refreshed')).toHaveLength(1)
-  server.close()
+
+  it('is not followed to another page, whose 404 would end the connection', async () => {
+    const urls: (string | undefined)[] = []
+    const { app, token } = await startReal(({ url }, response) => {
+      urls.push(url)
+      response.writeHead(url === '/' ? 302 : 404, { location: '/gone' })
+      response.end()
+    })
+    expect(await app.call(token)).toBe(200)
+    expect(urls).toEqual(['/'])
+  })
 })

@@ -36,7 +36,7 @@ export function createAppJwts(
         algorithms: ['HS256'],
         typ,
         audience,
-        requiredClaims: ['sub', 'exp', 'jti'],
+        requiredClaims: ['exp'],
         maxTokenAge: lifeSeconds,
         clockTolerance: clockToleranceSeconds,
         currentDate: new Date(runtime.now() * 1000),

@@ -32,22 +32,15 @@ const userSchema = z.object({
   expires_in: z.number().min(1).nullish(),
 })
 
-/**
- * Reads a session from what the app says. Throws `failure` and the first fault. It ends with its token only where the app can be
- * asked for another one (`renews`).
- */
-export function readAppSession(
-  said: unknown,
-  failure: ProviderFailure,
-  { now, renews }: { now: number; renews: boolean },
-): ProviderSession {
+/** Reads a session from what the app says. Throws `failure` with the first fault. */
+export function readAppSession(said: unknown, failure: ProviderFailure, now: number): ProviderSession {
   const { data, error } = userSchema.safeParse(said)
   if (!data) {
     const [{ path, message } = { path: [], message: '' }] = error.issues
     throw new ProviderError(failure, `The web app described a user badly: ${path.join('.')}: ${message}.`)
   }
   const { token, expires_in: expiresIn, ...userinfo } = data
-  const seconds = token && expiresIn && renews ? Math.floor(expiresIn) : endlessSeconds
+  const seconds = token && expiresIn ? Math.floor(expiresIn) : endlessSeconds
   return { accessToken: token ?? '', refreshToken: '', expiresAt: now + seconds, userinfo }
 }
 
@@ -84,8 +77,7 @@ export async function askAppSession(
       retryAfterSeconds: retryAfterSeconds(Object.fromEntries(response.headers), runtime.now()),
     })
   }
-  const said = parseJson(await response.text())
-  const session = readAppSession(said, 'protocol', { now: runtime.now(), renews: true })
+  const session = readAppSession(parseJson(await response.text()), 'protocol', runtime.now())
   if (session.userinfo?.['sub'] === sub) return session
   throw new ProviderError('protocol', 'SESSION_URL answered with another user.')
 }

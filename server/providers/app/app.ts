@@ -46,8 +46,7 @@ export function createAppProvider(
   const answers = new BoundedMap<{ at: number; session: ProviderSession }>(maxAnswers)
   const readUser = async (jwt: string) => {
     const claims = await jwts.read(jwt, 'drawbridge-user+jwt')
-    const rules = { now: runtime.now(), renews: sessionUrl !== undefined }
-    return { claims, session: readAppSession(claims, 'invalid_token', rules) }
+    return { claims, session: readAppSession(claims, 'invalid_token', runtime.now()) }
   }
   const disabled = (what: string) =>
     Promise.reject(new ProviderError('disabled', `The web app has no ${what}.`))
@@ -85,7 +84,7 @@ export function createAppProvider(
     },
 
     async refresh(session) {
-      // SESSION_URL was there when the session began.
+      // Nothing gives another token, and the connection does not depend on it.
       if (sessionUrl === undefined) return { ...session, expiresAt: runtime.now() + endlessSeconds }
       const known = answers.get(subOf(session))
       if (known && runtime.now() - known.at < answerSeconds) return known.session
