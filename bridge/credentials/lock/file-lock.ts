@@ -6,7 +6,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore } from '../credential-store.ts'
 import { hasCode, notWritable, type PrivateFolder } from '../private-folder.ts'
 import { type LockAttempt, createLock } from './lock.ts'
-import { type ProcessState, ownProcessMark, stateOfProcess } from './owner-process.ts'
+import { type ProcessState, ownProcessIdentity, stateOfProcess } from './owner-process.ts'
 
 /** The same in every process: an owner touches its lock every `touch`; one untouched for `watch` is abandoned. */
 const touchMs = 2000
@@ -17,7 +17,7 @@ const free = 'free'
 /**
  * Creates locks for all processes that use one folder. The system lets only one process create a file of a name, so each
  * lock taken is a new file: `NAME.1`, then `NAME.2`. The highest number counts. It stays after the release until
- * the next holder removes it, so no process can remove or take the lock of another by mistake, however long suspended.
+ * the next owner removes it, so no process can remove or take the lock of another by mistake, however long suspended.
  *
  * A lock is abandoned when its process is gone or, where that cannot be determined, when it has not changed while a waiting
  * process watched it. Its time is not compared with the clock: after a sleep the locks of live owners would look old.
@@ -76,10 +76,10 @@ function readOwner(file: string): Pick<SeenLock, 'lease' | 'owner'> {
     if (!hasCode(error, 'ENOENT')) throw error
   }
   if (text === free) return { lease: undefined, owner: 'none' }
-  const { lease, process: mark } = parseJsonObject(text) ?? {}
+  const { lease, process: identity } = parseJsonObject(text) ?? {}
   return {
     lease: typeof lease === 'string' ? lease : undefined,
-    owner: typeof mark === 'string' ? stateOfProcess(mark) : 'unknown',
+    owner: typeof identity === 'string' ? stateOfProcess(identity) : 'unknown',
   }
 }
 
@@ -96,7 +96,7 @@ function take(folder: string, name: string, number: number): LockAttempt {
   const file = join(folder, `${name}.${number}`)
   const lease = randomUUID()
   try {
-    writeFileSync(file, JSON.stringify({ lease, process: ownProcessMark() }), { flag: 'wx', mode: 0o600 })
+    writeFileSync(file, JSON.stringify({ lease, process: ownProcessIdentity() }), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return { kind: 'held', heldBy: undefined }
     throw error

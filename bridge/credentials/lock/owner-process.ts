@@ -8,15 +8,15 @@ export type ProcessState = 'lives' | 'gone' | 'unknown'
  * Identifies this process to others that share a folder with it. The process id alone is not enough: it is reused
  * after an exit, and exists in every container at the same time. Undefined where it cannot be determined. Not secret.
  */
-export function ownProcessMark(): string | undefined {
+export function ownProcessIdentity(): string | undefined {
   const place = placeOfProcesses()
   const start = startOf(process.pid)
   return place === undefined || typeof start !== 'string' ? undefined : `${place} ${process.pid} ${start}`
 }
 
-/** Returns the state of the process with that mark. Never throws. */
-export function stateOfProcess(mark: string): ProcessState {
-  const [place, pidText = '', start] = mark.split(' ')
+/** Returns the state of the process with that identity. Never throws. */
+export function stateOfProcess(identity: string): ProcessState {
+  const [place, pidText = '', start] = identity.split(' ')
   const pid = Number(pidText)
   if (place !== placeOfProcesses() || !Number.isSafeInteger(pid) || pid <= 0) return 'unknown'
   const found = startOf(pid)

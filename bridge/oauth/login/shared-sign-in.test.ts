@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
-import { ownProcessMark } from '../../credentials/lock/owner-process.ts'
+import { ownProcessIdentity } from '../../credentials/lock/owner-process.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import { Login } from './login.ts'
@@ -273,7 +273,7 @@ describe('followers of a sign-in', () => {
   it('a follower ignores the link of a dead process, and makes its own', async () => {
     const store = open()
     await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => undefined)
-    const gone = String(ownProcessMark()).replace(/\d+$/, '1')
+    const gone = String(ownProcessIdentity()).replace(/\d+$/, '1')
     const lock = join(home, 'credentials', 'locks', `signin-${id}.9`)
     writeFileSync(lock, JSON.stringify({ lease: 'left', process: gone }))
     await leaveNotice(store, 'left')
