@@ -97,7 +97,7 @@ it('the page of docs/supabase.md shows who asks, and takes a click, a choice and
   expect(again?.workspaces?.map(({ id }) => id)).toEqual(['sales', 'legal'])
   await answerAgain?.(true, { scope: 'notes:read', workspace: 'legal' })
   expect(errors).toEqual([])
-  const [[back = ''] = []] = location.assign.mock.calls
+  const back = location.assign.mock.calls[0]?.[0] ?? ''
   const returned = await server.app.fetch(new Request(back, { headers: { cookie: cookie.join('; ') } }))
   const code = new URL(returned.headers.get('location') ?? '').searchParams.get('code') ?? ''
   expect(await (await server.redeem(clientId, code)).json()).toMatchObject({ scope: 'mcp notes:read' })
@@ -109,6 +109,6 @@ it('the page of docs/supabase.md shows who asks, and takes a click, a choice and
 it('the page of docs/supabase.md sends users who are signed out to the login of the app, and back', async () => {
   const { shown, location } = await openPage(false)
   expect(shown).toEqual([])
-  const [[to = ''] = []] = location.replace.mock.calls
+  const to = location.replace.mock.calls[0]?.[0]
   expect(to).toBe(`/login?next=${encodeURIComponent(`/connect${location.search}`)}`)
 })
