@@ -52,12 +52,8 @@ export function createConnectRoutes(
   show: ShowPage,
 ): Hono {
   const routes = new Hono()
-  const call = (c: Context, query: string, init: RequestInit = {}, token = ''): Promise<Response> => {
-    const headers = {
-      'accept-language': c.req.header('accept-language') ?? '',
-      'content-type': 'application/json',
-      authorization: `Bearer ${token}`,
-    }
+  const call = (query: string, init: RequestInit = {}, token = ''): Promise<Response> => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
     const request = new Request(`${baseUrl}/oauth/app${query}`, { ...init, headers })
     return runtime.fetch(request, { signal: AbortSignal.timeout(maxCallMs) })
   }
@@ -65,7 +61,7 @@ export function createConnectRoutes(
     c: Context,
     { refused, ...form }: Omit<ConnectForm, 'asked'>,
   ): Promise<Response> => {
-    const response = await call(c, `?request=${encodeURIComponent(form.request)}`)
+    const response = await call(`?request=${encodeURIComponent(form.request)}`)
     const asked = (await response.json()) as ConnectForm['asked']
     const status = refused || !response.ok ? 400 : 200
     return show(c, (view) => connectPage(view, { ...form, asked, ...(refused && { refused }) }), status)
@@ -91,7 +87,7 @@ export function createConnectRoutes(
     // Nothing but this click allows: the page never answers by itself.
     const answer = { request, allow: form.get('answer') === 'allow', scope: ticked.join(' '), workspace }
     const body = JSON.stringify(answer)
-    const response = await call(c, '', { method: 'POST', body }, visitor.accessToken)
+    const response = await call('', { method: 'POST', body }, visitor.accessToken)
     const result = (await response.json()) as Refused & { redirect_to?: string }
     if (result.redirect_to !== undefined) return c.redirect(result.redirect_to, 303)
     return showForm(c, { email: visitor.account.email, request, refused: result, ticked })
