@@ -88,13 +88,12 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
   oidc: {
     isTrial: false,
     protocol: 'openid_connect',
-    brokenRules: ({ given }) => [
-      ...missing(given, {
+    brokenRules: ({ given }) =>
+      missing(given, {
         providerUrl: 'the issuer, such as https://id.example.com/realms/main.',
         providerClientId: 'register this server there, with the redirect URI BASE_URL/oauth/callback.',
         ...neededAnyway,
       }),
-    ],
   },
   app: {
     isTrial: false,
