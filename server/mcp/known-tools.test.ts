@@ -37,6 +37,14 @@ it('a successful call leaves the mark that a list gave its tool, also while that
   expect([known.scopeOf('read'), known.scopeInDoubt('read')]).toEqual([undefined, undefined])
 })
 
+it('the scope of a tool that was called and never listed stays in doubt', () => {
+  const known = new KnownTools({ ...policy, scopes: [['@writes', 'write']] })
+  known.succeeded(tool('read'))
+  expect(known.scopeInDoubt('read')).toBe('write')
+  known.list(named('read'), page)
+  expect(known.scopeInDoubt('read')).toBeUndefined()
+})
+
 it('of 10,000 known tools each is a write again once a list comes without its mark', () => {
   const known = new KnownTools({ ...policy, scopes: [['@writes', 'write']] })
   const annotations = { readOnlyHint: true }

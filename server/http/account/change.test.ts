@@ -70,6 +70,16 @@ describe('the page that changes a connection', () => {
     expect(shown.html).toContain('“<bdi>Sample</bdi>”')
   })
 
+  it('the connections page leads there where only scopes, or only workspaces, can be changed, and nowhere else', async () => {
+    const leads = async (): Promise<boolean> => (await signIn()).html.includes('?change=')
+    await open({ 'notes:read': 'Read your notes' }, false)
+    expect(await leads()).toBe(true)
+    await open({}, true)
+    expect(await leads()).toBe(true)
+    await open({}, false)
+    expect(await leads()).toBe(false)
+  })
+
   it('saving takes scopes back and changes the workspace; the list says so once', async () => {
     await signIn()
     const saved = await save(await change(), { scope: ['notes:read'], workspace: 'legal' })

@@ -28,6 +28,8 @@ const writing = (name: string): Listed => ({ name, inputSchema })
 /** The pages of the upstream's list. */
 let pages: Listed[][]
 let lists: number
+/** The last request for the list. */
+let listed: Message | undefined
 let ran: string[]
 /** Answers a list in place of the pages. */
 let answerList: ((response: ServerResponse) => void) | undefined
@@ -63,7 +65,10 @@ const server = createServer((incoming, response) => {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Message | Message[]
     const messages = Array.isArray(body) ? body : [body]
     const isList = messages.some(({ method }) => method === 'tools/list')
-    if (isList) lists += 1
+    if (isList) {
+      lists += 1
+      listed = messages[0]
+    }
     const session = incoming.headers['mcp-session-id']
     const opens = messages.some(({ method }) => method === 'initialize')
     if (hasSessions && !opens && !sessions.has(String(session))) return void response.writeHead(404).end()
@@ -325,10 +330,13 @@ describe('@writes with an HTTP upstream', () => {
 
   it('@writes gives up a list that is larger than an answer may be, without waiting for its end', async () => {
     const served = await gateway({}, { maxBodyBytes: 100_000 })
-    let isClosed = false
+    let [sent, isClosed] = [0, false]
     answerList = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      const sending = setInterval(() => response.write(`: ${'x'.repeat(50_000)}\n\n`), 1)
+      const sending = setInterval(() => {
+        sent += 50_000
+        response.write(`: ${'x'.repeat(50_000)}\n\n`)
+      }, 1)
       response.on('close', () => {
         clearInterval(sending)
         isClosed = true
@@ -339,6 +347,7 @@ describe('@writes with an HTTP upstream', () => {
       'mcp notes:write',
     )
     await expect.poll(() => isClosed).toBe(true)
+    expect(sent).toBeLessThan(10_000_000)
   })
 
   it.each(['\n', '\r\n', '\r'])('@writes reads a list in a stream whose lines end with %j', async (end) => {
@@ -393,6 +402,19 @@ describe('@writes with an HTTP upstream', () => {
     expect((await drawbridge.mcp(toolCall('read'), next)).status).toBe(200)
     headers['mcp-session-id'] = 'made up'
     expect((await drawbridge.mcp(toolCall('read'), headers)).status).toBe(404)
+  })
+
+  it('@writes asks for the list with nothing of the call but its revision and its client', async () => {
+    const drawbridge = await start(await gateway())
+    const token = await tokenFor(drawbridge)
+    const _meta = { progressToken: 7, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, own: 'x' }
+    const { message, headers } = message2026('tools/call', { name: 'read', arguments: {}, _meta })
+    expect(await outcome(await drawbridge.mcp(message, { ...bearer(token), ...headers }))).toBe('done')
+    expect(Object.keys(listed?.params._meta ?? {}).toSorted()).toEqual([
+      'io.modelcontextprotocol/clientCapabilities',
+      'io.modelcontextprotocol/clientInfo',
+      'io.modelcontextprotocol/protocolVersion',
+    ])
   })
 
   it('@writes refuses a whole batch with a write in it, before anything runs', async () => {
