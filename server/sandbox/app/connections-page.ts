@@ -1,7 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { checkGlyph } from '../../http/pages/drawings.ts'
 import { aloneLink, fact, headingWith } from '../../http/pages/layout.ts'
-import { fillHtml } from '../../texts/text.ts'
 import { appPage, type DemoView } from './page.ts'
 
 /** One connection, as the API of Drawbridge describes it: the part that the page shows. */
@@ -11,10 +10,6 @@ export interface Connection {
   /** Separated by blanks. */
   scope: string
   workspace: { name: string } | null
-  /** ISO 8601, as is `last_used_at`. */
-  created_at: string
-  last_used_at: string | null
-  last_tool: string | null
 }
 
 /** What every assistant may: it is no choice. */
@@ -46,16 +41,12 @@ export function connectionsPage(
 
 function connectionItem(view: DemoView, connection: Connection): SafeHtml {
   const { connections: texts } = view.texts
-  const { id, client, workspace, created_at: createdAt } = connection
+  const { id, client, workspace } = connection
   const heading = `client-${id}`
   const boxes = connection.scope.split(' ').filter((scope) => scope !== fixedScope)
   return html`<li class="connection">
     <h3 id="${heading}"><bdi>${client.name ?? texts.unnamed}</bdi></h3>
-    <dl class="details">
-      ${workspace && fact(texts.workspace, html`<bdi>${workspace.name}</bdi>`, true)}
-      ${fact(texts.lastUsed, lastUseText(view, connection))}
-      ${fact(texts.connected, timeAgo(view, createdAt))}
-    </dl>
+    ${workspace && html`<dl class="details">${fact(texts.workspace, html`<bdi>${workspace.name}</bdi>`, true)}</dl>`}
     <form class="stack later" method="post" action="/connections">
       <input type="hidden" name="id" value="${id}" />
       <input type="hidden" name="scope" value="${fixedScope}" />
@@ -75,15 +66,4 @@ function connectionItem(view: DemoView, connection: Connection): SafeHtml {
       <button class="button end" name="action" value="end" aria-describedby="${heading}">${texts.end}</button>
     </form>
   </li>`
-}
-
-function lastUseText(view: DemoView, { last_used_at: at, last_tool: tool }: Connection): SafeHtml | string {
-  const { never, usedWith } = view.texts.connections
-  if (at === null) return never
-  const when = timeAgo(view, at)
-  return tool === null ? when : fillHtml(usedWith, { when, tool })
-}
-
-function timeAgo({ language, now }: DemoView, at: string): SafeHtml {
-  return html`<time datetime="${at}">${language.ago(Date.parse(at) / 1000, now)}</time>`
 }
