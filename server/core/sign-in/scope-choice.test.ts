@@ -32,7 +32,7 @@ const boxes = (...texts: string[]): ScopeBox[] =>
 async function offered(scope: string, asked: readonly string[]): Promise<string[]> {
   await addGrant(store, grantSample('a', { scope, clientId: 'client' }))
   const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, asked, sealer)
-  return shown(await offerScopes([read, write], 'client', cookie, { store, sealer, runtime }))
+  return shown((await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })).boxes)
 }
 
 it.each<[what: string, scope: string, asked: string[], expected: string[]]>([
@@ -49,10 +49,10 @@ it.each<[what: string, scope: string, asked: string[], expected: string[]]>([
 it('a client without a choice in this browser gets all boxes, ticked', async () => {
   const all = [`+${read}`, `+${write}`]
   const ports = { store, sealer, runtime }
-  expect(shown(await offerScopes([read, write], 'client', undefined, ports))).toEqual(all)
+  expect(shown((await offerScopes([read, write], 'client', undefined, ports)).boxes)).toEqual(all)
   await offered(`mcp ${read}`, [])
   const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], sealer)
-  expect(shown(await offerScopes([read, write], 'other client', cookie, ports))).toEqual(all)
+  expect(shown((await offerScopes([read, write], 'other client', cookie, ports)).boxes)).toEqual(all)
 })
 
 it.each<[what: string, by: Sealer]>([
@@ -61,7 +61,7 @@ it.each<[what: string, by: Sealer]>([
 ])('a cookie of %s hides no box', async (_what, by) => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read} ${write}`, clientId: 'client' }))
   const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], by)
-  const boxes = await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })
+  const { boxes } = await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })
   expect(shown(boxes)).toEqual([`+${read}`, `+${write}`])
 })
 
@@ -76,9 +76,9 @@ it.each<[what: string, cookie: () => string]>([
 ])('a cookie that %s hides no box, and the next choice replaces it', async (_what, cookie) => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const ports = { store, sealer, runtime }
-  expect(await offerScopes([read], 'client', cookie(), ports)).toEqual(boxes(`+${read}`))
+  expect(await offerScopes([read], 'client', cookie(), ports)).toEqual({ boxes: boxes(`+${read}`) })
   const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, [], sealer)
-  expect(await offerScopes([read], 'client', next, ports)).toEqual([])
+  expect(await offerScopes([read], 'client', next, ports)).toEqual({ boxes: [], replaces: 'grant a' })
 })
 
 it.each<[what: string, left: ScopeBox[] | undefined, chosen: string]>([
@@ -97,7 +97,7 @@ it('a client that asks for less does not make the browser forget what was left o
   const first = rememberChoice(undefined, of, [read, write], sealer)
   const less = rememberChoice(first, of, [read], sealer)
   const ports = { store, sealer, runtime }
-  expect(shown(await offerScopes([read, write], 'client', less, ports))).toEqual([`-${write}`])
+  expect(shown((await offerScopes([read, write], 'client', less, ports)).boxes)).toEqual([`-${write}`])
 })
 
 it('the choices of a browser stay within 3,000 characters, and begin with the newest', async () => {
@@ -110,7 +110,7 @@ it('the choices of a browser stay within 3,000 characters, and begin with the ne
   }
   await addGrant(store, grantSample('a'))
   const of = async (clientId: string) =>
-    shown(await offerScopes(longScopes.slice(0, 1), clientId, cookie, { store, sealer, runtime }))
+    shown((await offerScopes(longScopes.slice(0, 1), clientId, cookie, { store, sealer, runtime })).boxes)
   expect(await of('client 29')).toEqual([`-${longScopes[0]}`])
   expect(await of('client 28')).toEqual([`-${longScopes[0]}`])
   expect(await of('client 0')).toEqual([`+${longScopes[0]}`])

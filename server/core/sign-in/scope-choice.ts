@@ -39,31 +39,25 @@ export interface ScopeChoicePorts {
 
 /**
  * Offers the `optional` scopes of a request, except those that the client has already by the last choice in this browser: a step-up
- * shows only what is new. All are ticked but those that were left out or taken back. `sealed` is the cookie with the choices.
+ * shows only what is new, and may replace the grant of that choice. All are ticked but those that were left out or taken back.
+ * `sealed` is the cookie with the choices.
  */
 export async function offerScopes(
   optional: readonly string[],
   clientId: string,
   sealed: string | undefined,
   { store, sealer, runtime }: ScopeChoicePorts,
-): Promise<ScopeBox[]> {
-  const choice = lastChoice(clientId, sealed, sealer)
+): Promise<{ boxes: ScopeBox[]; replaces?: string }> {
+  const clientHash = hashSecret(clientId)
+  const choice = openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
   const record = choice && (await store.findGrant(choice.grantId))
-  if (!record || !isLive(record, runtime.now())) return optional.map((scope) => ({ scope, ticked: true }))
+  if (!record || !isLive(record, runtime.now()))
+    return { boxes: optional.map((scope) => ({ scope, ticked: true })) }
   const held = record.grant.scope.split(' ')
-  return optional
+  const boxes = optional
     .filter((scope) => !held.includes(scope))
     .map((scope) => ({ scope, ticked: !choice.seen.includes(scope) }))
-}
-
-/** Returns the last choice for a client in a browser, whose cookie is `sealed`. */
-export function lastChoice(
-  clientId: string,
-  sealed: string | undefined,
-  sealer: Sealer,
-): RememberedChoice | undefined {
-  const clientHash = hashSecret(clientId)
-  return openChoices(sealed, sealer).find((other) => other.clientHash === clientHash)
+  return { boxes, replaces: choice.grantId }
 }
 
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */

@@ -9,6 +9,8 @@ import type { PendingDevice } from '../authorization/device-authorization-store.
 export type ClientPurpose = {
   /** The boxes of the login page, as they were left; undefined until it is shown, and without optional scopes. */
   boxes?: readonly ScopeBox[] | undefined
+  /** The grant of the last choice in this browser. */
+  replaces?: string | undefined
   /** The workspace that was chosen in the web app. */
   workspaceId?: string | undefined
 } & (

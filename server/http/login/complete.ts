@@ -9,7 +9,6 @@ import {
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
-import { lastChoice } from '../../core/sign-in/scope-choice.ts'
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
@@ -22,7 +21,7 @@ import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { choosing, grantedScope, type WantedGrant, wantedGrant, withChoice } from './scope-form.ts'
+import { grantedScope, type WantedGrant, wantedGrant, withChoice } from './scope-form.ts'
 import { accountPath, type ClientSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
 import { chooseWorkspace } from './workspace-choice.ts'
 
@@ -120,9 +119,7 @@ async function allow(
   const given = { scope: limitScope(grantedScope(subject), scopes), workspace }
   if (subject.kind === 'authorization') {
     const { request, client } = subject
-    const choices = ports.cookies.choices.read(visit.request)
-    const replaces = lastChoice(choosing(subject), choices, ports.signIn.sealer)?.grantId
-    const asked = { ...request, ...given, replaces }
+    const asked = { ...request, ...given, replaces: subject.replaces }
     const { code, grantId } = await issueAuthorizationCode(asked, signIn, ports.codes)
     const answer = answerClient(request, { code }, client, visit)
     return withChoice(answer, grantId, subject, visit)

@@ -43,7 +43,7 @@ export function boxViews(
 }
 
 /** Names a client in the cookie with the choices. As a device it has others, since it need not be where the browser is. */
-export function choosing({ kind, client }: ClientSubject): string {
+function choosing({ kind, client }: ClientSubject): string {
   return `${kind} ${client.id}`
 }
 
@@ -55,8 +55,8 @@ export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
   if (optional.length === 0) return visit
   const choices = ports.cookies.choices.read(request)
   const choicePorts = { ...ports.signIn, store: ports.store }
-  const boxes = await offerScopes(optional, choosing(subject), choices, choicePorts)
-  return { ...visit, subject: { ...subject, boxes } }
+  const offer = await offerScopes(optional, choosing(subject), choices, choicePorts)
+  return { ...visit, subject: { ...subject, ...offer } }
 }
 
 /**
