@@ -98,6 +98,20 @@ describe('a connection of a user of the web app', () => {
     ])
   })
 
+  it('its owner sees and ends it on the connections page, after a click in the app', async () => {
+    const app = await start()
+    const { tokens } = await app.connect()
+    const browser = app.server.browser()
+    const { url } = await browser.visit('http://localhost:8787/account/connections')
+    const request = url.searchParams.get('request') ?? ''
+    expect(`${url.origin}${url.pathname}`).toBe('http://localhost:8788/connect')
+    const answered = await app.allow(request, appJwt('user', app.runtime.now(), ada))
+    const { redirect_to: back } = (await answered.json()) as { redirect_to: string }
+    const page = await browser.visit(back)
+    expect([page.url.pathname, page.html.includes('Test client')]).toEqual(['/account/connections', true])
+    expect(await app.call(tokens.access_token)).toBe(200)
+  })
+
   it('no JWT of the app is a credential at /mcp', async () => {
     const app = await start(checked)
     for (const kind of ['user', 'session', 'end'] as const)

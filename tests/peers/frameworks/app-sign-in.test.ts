@@ -15,6 +15,7 @@ import {
   statusOfCall,
   type Tokens,
 } from '../../e2e/plain-client.ts'
+import { sdkClientNames, sdkClients } from '../../e2e/sdk-client.ts'
 import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
 import { inEnvironment } from '../python/python-peer.ts'
 import { type ServingProcess, startServingProcess } from '../serving-process.ts'
@@ -260,6 +261,28 @@ describe.runIf(hasFrameworks)('a web app beside attackers and failures', () => {
       expect(await post(jwt)).toBe(401)
     expect(await statusOfCall(server, appJwt('user', now, aud, { secret }))).toBe(401)
     await expect.poll(() => server.events('sign_in_failed').length).toBe(5)
+  })
+
+  it('clients of both SDKs connect with one click each in an app with better-auth', async () => {
+    const world = await startWorld(frameworks['better-auth'] as Framework)
+    const { server, appUrl } = world
+    const browser = createServerBrowser(server)
+    await (frameworks['better-auth'] as Framework).signUp(browser, appUrl, 'ada@example.com')
+    for (const name of sdkClientNames) {
+      const client = sdkClients[name](server)
+      await expect(client.connect()).rejects.toThrow(/unauthorized/i)
+      await client.signIn({
+        async allow(url) {
+          const page = await browser.visit(url)
+          expect(page.url.pathname).toBe('/connect')
+          return (await browser.submit(page, 'allow', { allow: 'yes' })).url
+        },
+      })
+      await client.connect()
+      // The address is not verified, so it is the identity of no one.
+      expect((await client.call('whoami')).text).toMatch(/^You are [\w-]{32}\.$/)
+      await client.end().catch(() => {})
+    }
   })
 
   it('a person who allows a request that began in another browser gives nobody access', async () => {
