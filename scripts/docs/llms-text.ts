@@ -23,5 +23,10 @@ export function llmsText(): string {
     )
     return `## ${section.split('\n')[0]}\n\n${items.join('\n')}\n`
   })
-  return `# Drawbridge\n\n> ${summary}\n\n## Start\n\n${first.join('\n')}\n\n${lists.join('\n')}`
+  const [command = ''] = /npx drawbridge-server init .+/.exec(read('skills/drawbridge/SKILL.md')) ?? []
+  const agents =
+    '## For coding agents\n\nSet a server up in an empty folder, without questions; stdout is JSON with the files, the redirect URLs to ' +
+    `register and the next command:\n\n<!-- not run: tested elsewhere -->\n\`\`\`sh\n${command}\n\`\`\`\n\n` +
+    '- [The skill](skills/drawbridge/SKILL.md): every step, for an app on Supabase, OpenID Connect or sessions of its own\n\n'
+  return `# Drawbridge\n\n> ${summary}\n\n${agents}## Start\n\n${first.join('\n')}\n\n${lists.join('\n')}`
 }

@@ -10,6 +10,8 @@ export const pages: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'bridge/README.md',
+  'llms.txt',
+  'skills/drawbridge/SKILL.md',
   'server/README.md',
   ...globSync(['docs/**/*.md', 'examples/*/README.md', 'tests/provider-contract/README.md'], {
     cwd: root,

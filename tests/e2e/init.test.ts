@@ -15,8 +15,10 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
+import { targets } from '../../server/cli/init/target.ts'
 import { settings } from '../../server/config/setting-table.ts'
 import { parseSecretKeys } from '../../server/config/store-address.ts'
+import { root } from '../deploy/deploy-files.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -255,6 +257,29 @@ describe('a Supabase app that init finds', () => {
     )
     expect(stderr).toMatch(/ [1-9] failed\./)
     expect(next).toBe('drawbridge-server doctor --env-file drawbridge.env')
+  })
+})
+
+const skill = readFileSync(join(root, 'skills/drawbridge/SKILL.md'), 'utf8')
+const lines = [...skill.matchAll(/^npx drawbridge-server (init .+)$/gm)].map(([, words = '']) => words)
+
+it('the skill for coding agents shows a line for each provider', () => {
+  for (const name of ['supabase', 'oidc', 'app', 'none'])
+    expect(lines.filter((line) => line.includes(`--provider ${name} `))).toHaveLength(1)
+  for (const name of Object.keys(targets)) expect(skill).toContain(`\`${name}\``)
+})
+
+it.each(lines)('the line of the skill for coding agents works: %s', async (line) => {
+  // The project of the example would be looked for on the internet.
+  write('../web/.env', `SUPABASE_URL=${provider.appUrl}\nSUPABASE_ANON_KEY=sb_publishable_test`)
+  const { code, stdout, stderr } = await runIn(
+    folder,
+    line.replace('id.example.com', 'localhost:1').split(' '),
+  )
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    files: { length: 4 },
+    next: expect.stringContaining('drawbridge-server'),
   })
 })
 
