@@ -8,7 +8,7 @@ import {
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
-import { findOwnGrant, type GrantChange } from '../../core/session/grant-change.ts'
+import { findOwnGrant, type GrantChange, workspacesOf } from '../../core/session/grant-change.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import {
   changeConnection,
@@ -18,7 +18,6 @@ import {
   listRecords,
   listWaiting,
 } from './connections.ts'
-import { canChange, renderChange } from './change.ts'
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -34,6 +33,7 @@ import { renderLogin, showMessage } from '../login/draw.ts'
 import { createLoginEndpoint } from '../login/sign-in-form.ts'
 import { boxViews } from '../login/scope-form.ts'
 import { hasAllTokens, readTokenWish, tokenDays } from '../../core/tokens/personal-token.ts'
+import { changePage } from '../pages/change-page.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
 
 /** More than users read; the most recently used ones are shown. */
@@ -76,10 +76,22 @@ async function showChange(
   visit: LoginVisit,
 ): Promise<Response> {
   const { language, ports } = visit
-  const form = accountFormSeal.seal(session.id, binding, ports.signIn)
-  const grant = await findOwnGrant(grantId, session.userId, ports.changes)
+  const { app, changes, codes, signIn } = ports
+  const grant = await findOwnGrant(grantId, session.userId, changes)
   if (!grant) return backWith('already_ended', { session, binding }, visit)
-  const html = await renderChange(grant, form, visit)
+  const listed = await findClients([{ grant }], language, ports)
+  const boxes = changes.scopes.optionalOf(grant.scope).map((scope) => ({ scope, ticked: true }))
+  const html = changePage({
+    ...app,
+    language,
+    action: accountPath(ports),
+    form: accountFormSeal.seal(session.id, binding, signIn),
+    connectionId: grant.id,
+    client: listed(grant).client,
+    scopes: boxViews(boxes, codes.scopes, language),
+    workspaces: await workspacesOf(grant, changes),
+    workspace: grant.workspace,
+  })
   const headers = { 'set-cookie': ports.cookies.csrf.write(binding) }
   return page(html, { language, look: ports.app.look }, 200, headers)
 }
@@ -88,7 +100,7 @@ async function renderConnections(
   { session, binding }: Owner,
   { language, ports }: LoginVisit,
 ): Promise<Response> {
-  const { codes, signIn } = ports
+  const { changes, codes, signIn } = ports
   const now = signIn.runtime.now()
   // In this order, a connection that is redeemed in between appears in both lists, not in neither.
   const waiting = await listWaiting(session.userId, ports)
@@ -109,7 +121,7 @@ async function renderConnections(
       ...record,
       ...listed(record.grant),
       permissions: permissionsOf(record.grant),
-      canChange: canChange(record.grant, ports),
+      canChange: changes.workspaces !== undefined || changes.scopes.optionalOf(record.grant.scope).length > 0,
     })),
     waiting: waiting.map((code) => ({
       grant: code.grant,
