@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -110,6 +110,17 @@ describe('createDrawbridge', () => {
     expect(vi.getTimerCount()).toBe(1)
     await close()
     vi.useRealTimers()
+  })
+
+  it('createDrawbridge has written the events of a request to the audit file when its promise settles', async () => {
+    const audit = join(temporaryFolder(), 'audit.jsonl')
+    const works: Promise<unknown>[] = []
+    const waitUntil = (work: Promise<unknown>): void => void works.push(work)
+    const { fetch, close } = createDrawbridge({ ...memory, log: 'silent', audit }, { waitUntil })
+    expect((await fetch(registration('http://localhost:8787'))).status).toBe(201)
+    await Promise.all(works)
+    expect(readFileSync(audit, 'utf8')).toContain('"client_registered"')
+    await close()
   })
 
   it('createDrawbridge answers for the host that the client named, where the URL has that of the server', async () => {

@@ -22,7 +22,7 @@ beforeAll(() => {
 })
 
 function remove(from: string, which: (name: string) => boolean): void {
-  const chunks = readdirSync(from).filter(which)
+  const chunks = readdirSync(from).filter((name) => name.endsWith('.mjs') && which(name))
   expect(chunks).not.toEqual([])
   for (const chunk of chunks) rmSync(join(from, chunk))
 }

@@ -250,6 +250,19 @@ describe.skipIf(!isInstalled)('in a Next.js app, as docs/nextjs.md says', () => 
       expect(auth.countMails()).toBe(before + 1)
     })
 
+    it('a process whose connections to the database broke while it was frozen answers its next request', async () => {
+      const database = await postgres.createDatabase()
+      server = await start('', { STORE: `${database}?schema=drawbridge` }, frozenBetweenRequests)
+      // Begins with a write, which is not repeated on another connection.
+      await register(server, {})
+      const broken = await postgres.query(
+        database,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'drawbridge'`,
+      )
+      expect(broken.length).toBeGreaterThan(0)
+      await register(server, {})
+    })
+
     it('a process stopped after an answer has sent its mail and remembers the link before it ends', async () => {
       await begin()
       const before = auth.countMails()
