@@ -62,7 +62,7 @@ ${sentences.map((sentence) => `<p>${escape(sentence)}</p>`).join('')}
 <button name="allow" value="yes">Allow</button> <button name="allow" value="no">Deny</button></form>`
 }
 
-/** Nobody may show the page in a frame, where a click on it would not be meant. */
+/** Keep other sites from showing the page in a frame, where a click on it would not be meant. */
 export const pageHeaders = {
   'content-security-policy': "frame-ancestors 'none'",
   'cache-control': 'no-store',

@@ -78,7 +78,7 @@ def page(asked, request, fields=""):
 <button name="allow" value="yes">Allow</button> <button name="allow" value="no">Deny</button></form>"""
 
 
-# Nobody may show the page in a frame, where a click on it would not be meant.
+# Keep other sites from showing the page in a frame, where a click on it would not be meant.
 PAGE_HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cache-Control": "no-store",

@@ -24,6 +24,11 @@ const page = (headers: Record<string, string>, status = 200) => new Response('',
 
 describe('doctor looks at SIGN_IN_URL', () => {
   it.each<[what: string, answer: () => Response | undefined, states: Record<string, string>]>([
+    [
+      'a redirect without headers',
+      () => page({ location: '/login' }, 302),
+      { 'sign-in-page': 'ok', framing: 'note' },
+    ],
     ['no answer', () => undefined, { 'sign-in-page': 'fail' }],
     ['404', () => page({ 'x-frame-options': 'DENY' }, 404), { 'sign-in-page': 'fail', framing: 'ok' }],
     ['500', () => page({ 'x-frame-options': 'DENY' }, 500), { 'sign-in-page': 'fail', framing: 'ok' }],

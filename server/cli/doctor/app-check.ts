@@ -22,10 +22,14 @@ export const signInPageChecks: Checks<{ url: string; answer: ProbeResult }> = {
     const isGuarded = !/(?:^|\s)(?:\*|https?:)(?:\s|$)/i.test(ancestors)
     if (isGuarded || /^(?:deny|sameorigin)$/i.test(answer.headers.get('x-frame-options') ?? ''))
       return ok(`Other sites cannot frame ${url}.`)
-    return warn(
-      `Other sites can show ${url} in a frame, and lead people to click on it unseen.`,
-      "Send Content-Security-Policy: frame-ancestors 'none' with this page, and with the one that it redirects to.",
-    )
+    const fix = "Send Content-Security-Policy: frame-ancestors 'none' with this page."
+    // The page of someone who is signed in may have other headers.
+    if (answer.status >= 300)
+      return note(
+        `${url} answers ${answer.status} to someone who is not signed in: its framing cannot be checked.`,
+        fix,
+      )
+    return warn(`Other sites can show ${url} in a frame, and lead people to click on it unseen.`, fix)
   },
 }
 

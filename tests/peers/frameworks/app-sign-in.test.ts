@@ -234,7 +234,7 @@ describe.runIf(hasFrameworks).each(Object.entries(frameworks))('a web app in %s'
 })
 
 describe.runIf(hasFrameworks)('a web app beside attackers and failures', () => {
-  it('an answer that was used, is foreign, or comes from another app signs no one in', async () => {
+  it('a JWT that was used before, or is of another type, app or time, signs no one in', async () => {
     const world = await startWorld(frameworks['Hono'] as Framework)
     const { server, appUrl, secret } = world
     const browser = createServerBrowser(server)
@@ -285,7 +285,7 @@ describe.runIf(hasFrameworks)('a web app beside attackers and failures', () => {
     }
   })
 
-  it('a person who allows a request that began in another browser gives nobody access', async () => {
+  it('allowing a request that began in another browser gives no access', async () => {
     const world = await startWorld(frameworks['Hono'] as Framework)
     const { server, appUrl, client } = world
     const [mallory, ada] = [createServerBrowser(server), createServerBrowser(server)]
@@ -301,7 +301,7 @@ describe.runIf(hasFrameworks)('a web app beside attackers and failures', () => {
     expect(server.events('signed_in')).toEqual([])
   })
 
-  it('while the app is down nobody is signed out, and the log says so', async () => {
+  it('connections are served while the app is down, and the log says so', async () => {
     const world = await startWorld(frameworks['Hono'] as Framework)
     const { server, appUrl } = world
     const browser = createServerBrowser(server)
