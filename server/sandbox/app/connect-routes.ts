@@ -28,7 +28,7 @@ interface ConnectForm {
   email: string
   request: string
   asked: Asked | Refused
-  refused?: Refused
+  refused?: Refused | undefined
   /** Boxes that were left ticked; undefined: all. */
   ticked?: readonly string[]
 }
@@ -57,14 +57,11 @@ export function createConnectRoutes(
     const request = new Request(`${baseUrl}/oauth/app${query}`, { ...init, headers })
     return runtime.fetch(request, { signal: AbortSignal.timeout(maxCallMs) })
   }
-  const showForm = async (
-    c: Context,
-    { refused, ...form }: Omit<ConnectForm, 'asked'>,
-  ): Promise<Response> => {
+  const showForm = async (c: Context, form: Omit<ConnectForm, 'asked'>): Promise<Response> => {
     const response = await call(`?request=${encodeURIComponent(form.request)}`)
     const asked = (await response.json()) as ConnectForm['asked']
-    const status = refused || !response.ok ? 400 : 200
-    return show(c, (view) => connectPage(view, { ...form, asked, ...(refused && { refused }) }), status)
+    const status = form.refused || !response.ok ? 400 : 200
+    return show(c, (view) => connectPage(view, { ...form, asked }), status)
   }
 
   routes.get('/', async (c) => {
