@@ -1,5 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   globSync,
@@ -53,6 +54,7 @@ beforeAll(async () => {
   await run('bash', ['-c', script], { cwd: root })
   writeFileSync(join(folder, 'access.json'), '{ "rules": [{ "allow": { "email": ["*@example.com"] } }] }')
   writeFileSync(join(folder, 'upstream.json'), JSON.stringify({ url: 'http://127.0.0.1:9/mcp' }))
+  chmodSync(join(folder, 'access.json'), 0o600)
   imageVariables = await buildImage()
   for (const path of ['var/lib/drawbridge', 'run/secrets']) {
     mkdirSync(inImage(path), { recursive: true })
@@ -231,6 +233,7 @@ describe('the server of the image, with exactly the variables of each file', () 
       'my-tools.mjs',
       'upstream.json',
     ])
+    expect(statSync(inImage('etc/drawbridge/access.json')).mode & 0o777).toBe(0o644)
   })
 
   it.each(places.map((place) => [place.name, place] as const))(
@@ -292,6 +295,8 @@ describe('the server of the image, with exactly the variables of each file', () 
       env: { PATH, HOME: home, PORT: '8080' },
       cwd: home,
       encoding: 'utf8',
+      // It would not end by itself.
+      timeout: 20_000,
     })
     expect(status).toBe(2)
     expect(stderr).toContain('PORT: listens on 0.0.0.0, but the embedded provider is for this computer alone')
