@@ -145,6 +145,8 @@ describe('the headers about the client', () => {
     const headers = { 'Drawbridge-Client': 'x', 'Drawbridge-Scope': 'admin', 'Drawbridge-Workspace': 'other' }
     const caller = { clientId: undefined, credential: 'provider_token' } as const
     expect(factsOf(await sentBy(caller, '/a', { headers }))).toEqual([null, 'mcp', null])
+    const nobody = { ...caller, scope: '' }
+    expect(factsOf(await sentBy(nobody, '/a', { headers }))).toEqual([null, null, null])
   })
 
   it('the list of workspaces is requested as the user, for the client that is to get one', async () => {
