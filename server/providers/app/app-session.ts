@@ -3,16 +3,15 @@ import { isJsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
 import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
-  type Identity,
   type ProbedSession,
   type Profile,
   ProviderError,
   type ProviderFailure,
   type ProviderSession,
 } from '../../core/session/session-provider.ts'
-import { identityOfClaims, profileOfClaims } from '../openid-connect/oidc-identity.ts'
+import { profileOfClaims } from '../openid-connect/oidc-identity.ts'
 import { failureOfStatus, fetchFromProvider } from '../provider-response.ts'
-import type { AppJwts } from './app-jwt.ts'
+import { signAppJwt } from './app-jwt.ts'
 
 /** Longer than any connection lasts. */
 export const endlessSeconds = 4000 * 86_400
@@ -44,10 +43,6 @@ export function readAppSession(said: unknown, failure: ProviderFailure, now: num
   return { accessToken: token ?? '', refreshToken: '', expiresAt: now + seconds, userinfo }
 }
 
-export function identityOfApp({ userinfo = {}, expiresAt }: ProviderSession, issuer: string): Identity {
-  return identityOfClaims(userinfo, issuer, expiresAt)
-}
-
 /** Access rules see the members of `claims` by their own names. */
 export function profileOfApp(userinfo: Readonly<Record<string, unknown>>, issuer: string): Profile {
   const { claims } = userinfo
@@ -60,14 +55,14 @@ export function profileOfApp(userinfo: Readonly<Record<string, unknown>>, issuer
  */
 export async function askAppSession(
   { userinfo }: ProbedSession,
-  sessionUrl: string,
-  jwts: Pick<AppJwts, 'sign'>,
-  runtime: Pick<Runtime, 'now' | 'fetch'>,
+  { sessionUrl, secret }: { sessionUrl: string; secret: string },
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): Promise<ProviderSession | undefined> {
   const sub = String(userinfo?.['sub'])
   const url = new URL(sessionUrl)
   url.searchParams.set('sub', sub)
-  const jwt = await jwts.sign('drawbridge-session+jwt', url.origin + url.pathname, sub)
+  const signed = { audience: url.origin + url.pathname, sub, secret }
+  const jwt = await signAppJwt('drawbridge-session+jwt', signed, runtime)
   const headers = { accept: 'application/json', authorization: `Bearer ${jwt}` }
   const response = await fetchFromProvider(new Request(url, { headers, redirect: 'manual' }), runtime)
   const { status } = response

@@ -4,13 +4,15 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { hashSecret } from '../../core/seal.ts'
 import {
+  type Identity,
   type ProbedSession,
   ProviderError,
   type ProviderSession,
   type SessionProvider,
 } from '../../core/session/session-provider.ts'
-import { createAppJwts } from './app-jwt.ts'
-import { askAppSession, endlessSeconds, identityOfApp, profileOfApp, readAppSession } from './app-session.ts'
+import { identityOfClaims } from '../openid-connect/oidc-identity.ts'
+import { readAppJwt } from './app-jwt.ts'
+import { askAppSession, endlessSeconds, profileOfApp, readAppSession } from './app-session.ts'
 
 export interface AppProviderConfig {
   /** Origin of the web app. */
@@ -42,12 +44,14 @@ export function createAppProvider(
   { issuer, baseUrl, secret, sessionUrl }: AppProviderConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): SessionProvider {
-  const jwts = createAppJwts({ secret, audience: baseUrl }, runtime)
+  const own = { secret, audience: baseUrl }
   const answers = new BoundedMap<{ at: number; session: ProviderSession }>(maxAnswers)
   const readUser = async (jwt: string) => {
-    const claims = await jwts.read(jwt, 'drawbridge-user+jwt')
+    const claims = await readAppJwt(jwt, 'drawbridge-user+jwt', own, runtime)
     return { claims, session: readAppSession(claims, 'invalid_token', runtime.now()) }
   }
+  const identityOf = ({ userinfo = {}, expiresAt }: ProviderSession): Identity =>
+    identityOfClaims(userinfo, issuer, expiresAt)
   const disabled = (what: string) =>
     Promise.reject(new ProviderError('disabled', `The web app has no ${what}.`))
 
@@ -65,7 +69,7 @@ export function createAppProvider(
       return {
         url: `${callbackUrl}?${new URLSearchParams({ code, state }).toString()}`,
         secret: JSON.stringify(pending),
-        identity: identityOfApp(session, issuer),
+        identity: identityOf(session),
         providerToken: session.accessToken,
         singleUse: claims.jti,
       }
@@ -75,12 +79,12 @@ export function createAppProvider(
       const { code, state, session } = JSON.parse(text) as AppSecret
       if (hashSecret(params.get('code') ?? '') !== code || params.get('state') !== state)
         throw new ProviderError('expired', 'The return belongs to another sign-in.')
-      return { kind: 'signed_in', signIn: { session, identity: identityOfApp(session, issuer) } }
+      return { kind: 'signed_in', signIn: { session, identity: identityOf(session) } }
     },
 
     async verifyUser(jwt) {
       const { claims, session } = await readUser(jwt)
-      return { ...identityOfApp(session, issuer), expiresAt: claims.exp ?? 0 }
+      return { ...identityOf(session), expiresAt: claims.exp ?? 0 }
     },
 
     async refresh(session) {
@@ -88,14 +92,14 @@ export function createAppProvider(
       if (sessionUrl === undefined) return { ...session, expiresAt: runtime.now() + endlessSeconds }
       const known = answers.get(subOf(session))
       if (known && runtime.now() - known.at < answerSeconds) return known.session
-      const current = await askAppSession(session, sessionUrl, jwts, runtime)
+      const current = await askAppSession(session, { sessionUrl, secret }, runtime)
       if (current) return current
       throw new ProviderError('terminal', 'The web app has ended the session.')
     },
 
     ...(sessionUrl !== undefined && {
       async probe(session: ProbedSession) {
-        const current = await askAppSession(session, sessionUrl, jwts, runtime)
+        const current = await askAppSession(session, { sessionUrl, secret }, runtime)
         if (!current) return { life: 'ended' as const }
         if (knownOf(current) === knownOf(session)) return { life: 'live' as const }
         answers.set(subOf(session), { at: runtime.now(), session: current })
@@ -109,7 +113,7 @@ export function createAppProvider(
     profileNeedsProbe: false,
 
     async readLogout(jwt) {
-      const { sub, jti } = await jwts.read(jwt, 'drawbridge-end+jwt')
+      const { sub, jti } = await readAppJwt(jwt, 'drawbridge-end+jwt', own, runtime)
       return { id: jti, sub, sid: undefined }
     },
     signOut: () => disabled('session that could be ended from here'),
