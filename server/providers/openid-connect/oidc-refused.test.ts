@@ -218,7 +218,7 @@ it('a connection ends after a restart as soon as the new process has renewed ano
 it.each([
   ['has an old client secret', wrongSecret],
   ['is blocked by a gateway', page(403)],
-])('an instance ends no connection that %s, while another instance renews', async (_what, answer) => {
+])('an instance that %s ends no connection, while another instance renews', async (_what, answer) => {
   gateways.set('one', () => answer)
   const two = instance('two', () => undefined)
   for (let hours = 0; hours < 3; hours += 1) {
