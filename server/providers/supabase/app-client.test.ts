@@ -366,6 +366,30 @@ describe('an account with an authenticator app', () => {
     expect(sessionsOf(proof)).toHaveLength(1)
   })
 
+  it.each<[kind: string, policy: 'if-enrolled' | 'require' | 'ignore', expected: string]>([
+    ['phone', 'if-enrolled', 'second_factor_unusable'],
+    ['webauthn', 'if-enrolled', 'second_factor_unusable'],
+    ['webauthn', 'require', 'second_factor_unusable'],
+    ['phone', 'ignore', 'signed_in'],
+  ])(
+    'with a factor of the kind %s instead, and SECOND_FACTOR=%s, gets %s',
+    async (kind, policy, expected) => {
+      const proof = await openApp()
+      const tested = fixture.configured({ client, secondFactor: policy }, async (request) => {
+        const response = await fixture.embedded.fetch(request)
+        if (!request.url.endsWith('/user')) return response
+        const factors = [
+          { id: '10000000-0000-4000-8000-000000000000', status: 'verified', factor_type: kind },
+        ]
+        return Response.json({ ...((await response.json()) as object), factors })
+      })
+      const finished = tested.socialFinish(await agree(proof, tested))
+      if (expected === 'signed_in') await expect(finished).resolves.toMatchObject({ kind: expected })
+      else await expect(finished).rejects.toMatchObject({ failure: expected })
+      expect(sessionsOf(proof)).toHaveLength(expected === 'signed_in' ? 2 : 1)
+    },
+  )
+
   it('leaves no session when its factors cannot be read', async () => {
     const { proof } = await enrolled()
     const tested = fixture.configured({ client }, async (request) =>

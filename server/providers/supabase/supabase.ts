@@ -3,7 +3,6 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
 import {
-  type AppSignIn,
   type Identity,
   ProviderError,
   type ProviderSession,
@@ -66,7 +65,14 @@ export function createGotrueProvider(
 
     ping,
     ...createSignIns(config, api, client, runtime),
-    ...(client && { appSignIn: (given) => appSignIn(given, client, api) }),
+    ...(client && {
+      // The proof is the access token of the user's session in the web app.
+      appSignIn: async ({ proof, ...to }) => ({
+        identity: await readIdentity(proof),
+        ...(await client.approve(proof, to)),
+        providerToken: proof,
+      }),
+    }),
 
     verifySecondFactor: (given) => verifySecondFactor(given, api, runtime),
     refresh: (session) => refresh(session, config, api, client, runtime),
@@ -260,16 +266,6 @@ function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>
   }
 
   return { call, firstStep, ping, post, readIdentity, send, signOut, useOrEnd }
-}
-
-/** A proof is the access token of the user's session in the web app. */
-async function appSignIn(
-  { proof, callbackUrl, state }: Parameters<NonNullable<SessionProvider['appSignIn']>>[0],
-  client: AppClient,
-  { readIdentity }: GotrueApi,
-): Promise<AppSignIn> {
-  const identity = await readIdentity(proof)
-  return { ...(await client.approve(proof, { callbackUrl, state })), identity, providerToken: proof }
 }
 
 async function verifySecondFactor(
