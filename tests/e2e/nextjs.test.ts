@@ -165,6 +165,12 @@ describe.skipIf(!isInstalled)('in a Next.js app, as docs/nextjs.md says', () => 
       expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
       const head = await server.fetch(`${server.baseUrl}/oauth/jwks`, { method: 'HEAD' })
       expect(head.status).toBe(200)
+      for (const own of ['/account/connections', '/help', '/mcp/stream-check']) {
+        const shown = await server.fetch(server.baseUrl + own, { redirect: 'manual' })
+        expect([own, shown.status]).toEqual([own, 200])
+      }
+      const page = await server.fetch(`${new URL(server.baseUrl).origin}/account`, { redirect: 'manual' })
+      expect(page.headers.get('location')).toContain('/?sign-in')
       const home = await server.fetch(`${new URL(server.baseUrl).origin}/`)
       expect(await home.text()).toContain('The app itself')
     })

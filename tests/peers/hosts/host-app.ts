@@ -75,7 +75,23 @@ const countTool = `  {
 function filesOfApp(): Record<string, string> {
   const files: Record<string, string> = { ...rest, ...filesOfGuide() }
   files['drawbridge-tools.ts'] = files['drawbridge-tools.ts']?.replace(/\]\n$/, countTool) ?? ''
+  files['proxy.ts'] = signInProxy + matcherOfGuide()
   return files
+}
+
+/** Sends everyone to the app's sign-in page, from wherever its matcher does not except. */
+const signInProxy = `import { type NextRequest, NextResponse } from 'next/server'
+
+export function proxy({ nextUrl }: NextRequest) {
+  return nextUrl.pathname === '/' ? NextResponse.next() : NextResponse.redirect(new URL('/?sign-in', nextUrl))
+}
+
+`
+
+function matcherOfGuide(): string {
+  const block = /^```ts\n(export const config = .*?)^```$/ms.exec(readFileSync(guide, 'utf8'))?.[1]
+  if (block === undefined) throw new Error('The guide has no matcher.')
+  return block
 }
 
 /** The route that the guide shows, without empty lines at its end. */
