@@ -195,6 +195,11 @@ it.each<[document: object, fault: string]>([
     { url: 'http://x', tools: { [member]: ['@writes'] } },
     `tools.${member}: @writes selects tools in tools.scopes only`,
   ]),
+  ...['http://app.example.com/api/workspaces', 'http://10.0.0.1/'].map((url): [object, string] => [
+    { url: 'https://x', workspaces: { url } },
+    "workspaces.url: the user's token is only sent over https, or to this machine.",
+  ]),
+  [{ url: 'https://x', workspaces: {} }, 'workspaces.url'],
   [{ command: 'x', process: 'each' }, 'process must be user or shared'],
   [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
   [{ command: 'x', url: 'http://x' }, 'either url or command'],
