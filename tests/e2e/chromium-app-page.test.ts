@@ -16,12 +16,18 @@ let server: ServerProcess
 let client: Server
 let callback: string
 
-// The trial with sign-in in its demo app, as docs/supabase.md says to try it.
+// The trial with sign-in in its demo app, as docs/supabase.md says to try it; app and server are two sites for the browser.
 beforeAll(async () => {
   if (executable === undefined) return
   chromium = await startChromium(executable)
   const appUrl = `http://localhost:${await freePort()}`
-  server = await startServer({ APP_URL: appUrl, SIGN_IN_URL: `${appUrl}/connect` })
+  const host = `127.0.0.1:${await freePort()}`
+  server = await startServer({
+    BASE_URL: `http://${host}`,
+    LISTEN: host,
+    APP_URL: appUrl,
+    SIGN_IN_URL: `${appUrl}/connect`,
+  })
   client = createServer((_request, response) => {
     const page = '<meta name="viewport" content="width=device-width"><title>Client</title>Back at the client.'
     response.setHeader('content-type', 'text/html').end(page)
