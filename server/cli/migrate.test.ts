@@ -79,6 +79,16 @@ describe('on Postgres', () => {
     expect(JSON.stringify(first)).not.toContain('sesame')
   })
 
+  it('migrate creates the tables in the schema that the address names, and reads their version there', async () => {
+    const url = await server.createDatabase()
+    const first = await run(`${url}?schema=apart`)
+    expect(first).toMatchObject({ code: 0, from: 0 })
+    expect(await run(`${url}?schema=apart`)).toMatchObject({ code: 0, from: first['to'] })
+    expect(await server.query(url, `SELECT to_regclass('public.grants') IS NULL AS free`)).toEqual([
+      { free: true },
+    ])
+  })
+
   it('migrate fails for a missing database without printing its password', async () => {
     const failure = await run(server.url('nothing')).catch((error: unknown) => error)
     expect((failure as OperatorRefusal).message).toContain('was not migrated')

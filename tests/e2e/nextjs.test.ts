@@ -131,6 +131,27 @@ describe.skipIf(!isInstalled)('in a Next.js app, as docs/nextjs.md says', () => 
       )
     })
 
+    it(`Next.js tells a tool that its client has left, ${place}`, async () => {
+      const leaving = new AbortController()
+      const message = {
+        method: 'tools/call',
+        params: { name: 'count', arguments: {}, _meta: { progressToken: 'p' } },
+      }
+      const left = fetch(server.mcpUrl, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${tokens.access_token}`,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+        signal: leaving.signal,
+      }).then(async (answer) => answer.body?.getReader().read())
+      await left
+      leaving.abort()
+      await until(() => server.next.output().includes('the client of count is gone'), 'the abort')
+    })
+
     it(`Next.js passes on each event of a stream when it happens, ${place}`, async () => {
       const call = {
         method: 'tools/call',

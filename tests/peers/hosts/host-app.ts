@@ -58,10 +58,11 @@ function filesOfGuide(): Record<string, string> {
   return Object.fromEntries([...blocks].map(([, name = '', text = '']) => [name, text]))
 }
 
-/** A tool that takes its time and says so, for the tests of streams. */
+/** A tool that takes its time and says so, and when its client leaves, for the tests of streams. */
 const countTool = `  {
     name: 'count',
-    async call(_input, { progress }) {
+    async call(_input, { progress, signal }) {
+      signal.addEventListener('abort', () => console.log('the client of count is gone'))
       for (const number of [1, 2, 3]) {
         progress(number, 3)
         await new Promise((resolve) => setTimeout(resolve, 300))
