@@ -95,12 +95,12 @@ it('the page of docs/supabase.md shows who asks, and takes a click, a choice and
   await answer?.(true)
   const [, [again, answerAgain] = []] = shown
   expect(again?.workspaces?.map(({ id }) => id)).toEqual(['sales', 'legal'])
-  await answerAgain?.(true, { scope: 'notes:read', workspace: 'legal' })
+  await answerAgain?.(true, { scope: '', workspace: 'legal' })
   expect(errors).toEqual([])
   const back = location.assign.mock.calls[0]?.[0] ?? ''
   const returned = await server.app.fetch(new Request(back, { headers: { cookie: cookie.join('; ') } }))
   const code = new URL(returned.headers.get('location') ?? '').searchParams.get('code') ?? ''
-  expect(await (await server.redeem(clientId, code)).json()).toMatchObject({ scope: 'mcp notes:read' })
+  expect(await (await server.redeem(clientId, code)).json()).toMatchObject({ scope: 'mcp' })
   // Answered: a second click says so.
   await answerAgain?.(true, { workspace: 'legal' })
   expect(errors).toEqual([expect.stringContaining('answered already')])
