@@ -188,7 +188,7 @@ export function refuseSecretsOfCommand(
 }
 
 function noteSecretSettings(settings: ServerSettings, secrets: SecretLedger): void {
-  for (const name of ['PROVIDER_CLIENT_SECRET', 'PROVIDER_JWT_SECRET']) {
+  for (const name of ['PROVIDER_CLIENT_SECRET', 'PROVIDER_JWT_SECRET', 'SIGN_IN_SECRET']) {
     secrets.note(name, settings[name] ?? '')
   }
   for (const key of (settings['SECRET_KEYS'] ?? '').split(',')) {
