@@ -379,19 +379,27 @@ describe.concurrent("the provider's token", () => {
     }
   })
 
-  it('a call fails if the process needs a token of the provider and there is none', async ({ expect }) => {
-    const fixture = open([], { env })
-    const providerToken = (): string => {
-      throw new Error('The session is gone.')
-    }
-    const response = await fixture.client(callerOf('ada', { providerToken })).post(hang)
-    expect(response.status).toBe(502)
-    expect(await response.json()).toMatchObject({
-      id: 'hang',
-      error: { message: expect.stringMatching(/sign in again\.$/) },
-    })
-    expect(fixture.processes()).toEqual([])
-  })
+  it.for<[what: string, providerToken: () => string]>([
+    [
+      'its session does not open',
+      () => {
+        throw new Error('The session is gone.')
+      },
+    ],
+    ['the web app gave none', () => ''],
+  ])(
+    'a call fails if the process needs a token of the provider and %s',
+    async ([, providerToken], { expect }) => {
+      const fixture = open([], { env })
+      const response = await fixture.client(callerOf('ada', { providerToken })).post(hang)
+      expect(response.status).toBe(502)
+      expect(await response.json()).toMatchObject({
+        id: 'hang',
+        error: { message: expect.stringMatching(/sign in again\.$/) },
+      })
+      expect(fixture.processes()).toEqual([])
+    },
+  )
 
   it('a token of the provider that a call lacked keeps no later process from ending when it is idle', async ({
     expect,

@@ -28,3 +28,12 @@ it.each<[identity: readonly IdentityForm[], headers: Record<string, string>]>([
   const ports = { identity, assertions: signs('assertion'), bearers: signs('bearer') }
   expect(await callerHeaders(ada, ports)).toEqual(headers)
 })
+
+it('caller headers leave the token of the provider out where the web app gave none', async () => {
+  const ports = {
+    identity: ['provider-token'] as const,
+    assertions: signs('assertion'),
+    bearers: signs('bearer'),
+  }
+  expect(await callerHeaders({ ...ada, providerToken: () => '' }, ports)).toEqual({})
+})
