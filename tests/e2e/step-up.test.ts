@@ -85,6 +85,8 @@ describe('a client with private_key_jwt', () => {
     expect(asked()).toEqual(expect.arrayContaining(['mcp', 'orders:read', 'orders:write']))
     await allow()
     expect([await call('list_orders'), await call('cancel_order')]).toEqual(['One order.', 'Cancelled.'])
+    // Each connection ended with the step-up to the next.
+    expect(server.events('grant_ended').map(({ reason }) => reason)).toEqual(['replaced', 'replaced'])
   })
 
   it('a client with private_key_jwt refreshes a revoked token by itself, and keeps every scope', async () => {

@@ -216,12 +216,24 @@ describe('a step-up', () => {
     expect(await granted()).toEqual([`mcp ${write}`])
   })
 
-  it('a browser is given no choice to remember where there was none to make', async () => {
+  it('a browser is given no choice to remember by a server without scopes to choose', async () => {
     const cookies = (): string => browser.cookieHeader('http://localhost:8787/')
     await signIn(await open('mcp offline_access'))
-    expect(cookies()).not.toContain('choices')
-    await signIn(await open())
     expect(cookies()).toContain('choices')
+    login = await createLoginFixture(
+      welcomingProvider({ passwordSignIn: async () => ({ kind: 'signed_in', signIn: signInSample('ada') }) }),
+      { scopes: {} },
+    )
+    browser = login.browser()
+    await signIn(await open('mcp offline_access'))
+    expect(cookies()).not.toContain('choices')
+  })
+
+  it('a step-up replaces a grant that its client asked for without a choice', async () => {
+    await signIn(await open('mcp'))
+    const first = await redeem()
+    expect(boxesOf(await open())).toEqual([`+${read}`, `+${write}`])
+    expect(await replaced(open())).toBe(first)
   })
 
   it('a choice for one client says nothing about another, and twelve clients fit into the browser', async () => {

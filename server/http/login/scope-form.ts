@@ -84,7 +84,7 @@ export function refuseChoice(
   throw new LoginError('choice_refused')
 }
 
-/** Lets the browser remember the choice, for a step-up, where there was one to make. */
+/** Lets the browser remember the choice, for a step-up, where the server has scopes to choose. */
 export function withChoice(
   answer: Response,
   grantId: string,
@@ -92,7 +92,7 @@ export function withChoice(
   { request, ports: { codes, cookies, signIn } }: LoginVisit,
 ): Response {
   const asked = codes.scopes.optionalOf(askedScope(subject))
-  if (asked.length === 0) return answer
+  if (codes.scopes.resource.length === 1) return answer
   const of = { clientId: choosing(subject), grantId }
   const sealed = rememberChoice(cookies.choices.read(request), of, asked, signIn.sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
