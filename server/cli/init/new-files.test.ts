@@ -28,7 +28,9 @@ const files: NewFile[] = [
 describe('the files that init writes', () => {
   it('files are complete, with their modes, and nothing else is left', () => {
     writeFiles(folder, files, false)
-    expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(['a', 'a/b', 'a/b/public', 'secret'])
+    expect(new Set(readdirSync(folder, { recursive: true }))).toEqual(
+      new Set(['a', 'a/b', 'a/b/public', 'secret']),
+    )
     expect([readFileSync(at('secret'), 'utf8'), readFileSync(at('a/b/public'), 'utf8')]).toEqual(['s', 'p'])
     expect([statSync(at('secret')).mode & 0o777, statSync(at('a/b/public')).mode & 0o777]).toEqual([
       0o600, 0o644,
