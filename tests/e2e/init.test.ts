@@ -138,6 +138,7 @@ describe('the files of init', () => {
         files,
         redirect_urls: redirects,
         next,
+        stderr,
       } = await initialised(...argv(), ...apart, '--base-url', base, '--target', 'local')
       expect(files).toEqual(['drawbridge.env', 'secret-keys', 'tools.mjs', '.gitignore'])
       expect(readdirSync(folder).toSorted()).toEqual([...files].toSorted())
@@ -145,8 +146,23 @@ describe('the files of init', () => {
       expect(parseSecretKeys(read('secret-keys').trim())).toHaveLength(1)
       expect(read('.gitignore')).toBe('drawbridge.env\nsecret-keys\n.drawbridge/\n')
       for (const variable of Object.keys(envFile())) expect(known).toContain(variable)
+      expect(stderr.includes("The app's server needs the DRAWBRIDGE_SIGN_IN_SECRET")).toBe(name === 'app')
       expect(redirects).toEqual(['supabase', 'oidc'].includes(name) ? [`${base}/oauth/callback`] : [])
       expect(next).toMatch(/^drawbridge-server (?:doctor )?--env-file drawbridge\.env$/)
+      expect(await started()).toMatchObject({ mcp_url: `${base}/mcp`, event: 'ready' })
+    },
+  )
+
+  it.each(['caddy', 'nginx'])(
+    'a server behind %s starts with exactly the file that init wrote',
+    async (target) => {
+      const base = 'https://mcp.example.org'
+      const listen = ['--listen', `127.0.0.1:${await freePort()}`]
+      const { files } = await initialised(...supabase(), ...listen, '--base-url', base, '--target', target)
+      const [file = ''] = targets[target]?.files ?? []
+      expect(files).toContain(file)
+      expect(read(file)).toContain('mcp.example.org')
+      expect(envFile()['DRAWBRIDGE_TRUSTED_PROXIES']).toBe('127.0.0.1')
       expect(await started()).toMatchObject({ mcp_url: `${base}/mcp`, event: 'ready' })
     },
   )
@@ -165,9 +181,10 @@ describe('a Supabase app that init finds', () => {
     'doctor finds nothing wrong with what init wrote for an app %s, which is asked for no flag',
     async (_where, path) => {
       const lines = [
+        `SUPABASE_SERVICE_ROLE_KEY=${serviceKey}`,
+        `SUPABASE_SECRET_KEY=${serviceKey}`,
         `NEXT_PUBLIC_SUPABASE_URL=${url()}`,
         `NEXT_PUBLIC_SUPABASE_ANON_KEY="${key}"`,
-        `SUPABASE_SERVICE_ROLE_KEY=${serviceKey}`,
       ]
       write(path, lines.join('\n'))
       write(path.replace(/[^/]*$/, 'package.json'), '{ "devDependencies": { "vite": "8.0.0" } }')

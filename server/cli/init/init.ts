@@ -79,6 +79,10 @@ async function finish(
   print(`Wrote ${names.join(', ')}.\n`)
   if (redirectUrls.length > 0)
     print(`Add to the redirect URLs ${placeOf(config)}:\n${redirectUrls.map((url) => `  ${url}\n`).join('')}`)
+  if (config.provider === 'app')
+    print(
+      `The app's server needs the DRAWBRIDGE_SIGN_IN_SECRET in ${envFileOf(target)}: docs/app-sign-in.md\n`,
+    )
   let next = filled(target.next, answers).replace('npm install', seen.addPackage)
   if (target.kind === 'folder' || target.kind === 'app') {
     const environment = { ...input.environment }

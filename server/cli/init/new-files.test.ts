@@ -28,7 +28,7 @@ const files: NewFile[] = [
 describe('the files that init writes', () => {
   it('files are complete, with their modes, and nothing else is left', () => {
     writeFiles(folder, files, false)
-    expect(new Set(readdirSync(folder, { recursive: true }))).toEqual(
+    expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
       new Set(['a', 'a/b', 'a/b/public', 'secret']),
     )
     expect([readFileSync(at('secret'), 'utf8'), readFileSync(at('a/b/public'), 'utf8')]).toEqual(['s', 'p'])
