@@ -158,7 +158,7 @@ export interface LogoutNotice {
 }
 
 /** A user who agreed in the web app: `url` brings the browser back here, as from a social sign-in whose `secret` stays on the server. */
-export interface AppSignIn {
+interface AppSignIn {
   url: string
   secret: string
   identity: Identity
