@@ -233,6 +233,17 @@ describe('the rounds of upkeep after requests', () => {
     expect(jobs.collect).toHaveBeenCalledTimes(2)
   })
 
+  it('upkeep waits five seconds at most for a round when the clock is set back', async () => {
+    const signOut = vi.fn(async () => 0)
+    const { afterRequest } = create({ signOut })
+    await afterRequest()
+    vi.setSystemTime(Date.now() - 3_600_000)
+    const second = afterRequest()
+    await vi.advanceTimersByTimeAsync(5000)
+    await second
+    expect(signOut).toHaveBeenCalledTimes(2)
+  })
+
   it('upkeep reports a failure and runs the other jobs', async () => {
     const flush = vi.fn(async () => {})
     await create({ signOut: () => Promise.reject(new Error('away')), flush }).afterRequest()

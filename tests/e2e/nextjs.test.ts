@@ -16,6 +16,7 @@ import {
   registerPlainClient,
   type Tokens,
 } from './plain-client.ts'
+import { sdkClientNames, sdkClients } from './sdk-client.ts'
 import { createSecretLedger } from './secret-ledger.ts'
 import type { ServerAddress } from './server-process.ts'
 
@@ -130,6 +131,20 @@ describe.skipIf(!isInstalled)('in a Next.js app, as docs/nextjs.md says', () => 
         401,
       )
     })
+
+    it.each(sdkClientNames)(
+      `a client of the official SDK, %s, signs in and calls a tool ${place}`,
+      async (name) => {
+        const sdk = sdkClients[name](server)
+        await expect(sdk.connect()).rejects.toThrow(/unauthorized/i)
+        await sdk.signIn(person)
+        await sdk.connect()
+        expect(await sdk.listTools()).toEqual(['whoami', 'count'])
+        expect((await sdk.call('whoami')).text).toBe(`You are ${account.email}.`)
+        expect((await sdk.call('count')).progress).toEqual([1, 2, 3])
+        await sdk.end()
+      },
+    )
 
     it(`Next.js tells a tool that its client has left, ${place}`, async () => {
       const leaving = new AbortController()

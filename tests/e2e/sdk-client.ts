@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import type { Person } from './person.ts'
-import type { ServerProcess } from './server-process.ts'
+import type { ServerAddress } from './server-process.ts'
 
 /** A client of an official SDK, used as an application uses it. */
 export interface SdkClient {
@@ -33,7 +33,7 @@ interface SdkClientOptions {
   fetch?: typeof fetch
 }
 
-type CreateSdkClient = (server: ServerProcess, options?: SdkClientOptions) => SdkClient
+type CreateSdkClient = (server: ServerAddress, options?: SdkClientOptions) => SdkClient
 
 /** The official SDKs: package and revision. */
 export const sdkClientNames = [
@@ -53,7 +53,7 @@ export const sdkClients: Readonly<Record<SdkClientName, CreateSdkClient>> = {
 /** Connects like an application: refused, browser, callback, connected. */
 export async function connectSdkClient(
   name: SdkClientName,
-  server: ServerProcess,
+  server: ServerAddress,
   person: Person,
 ): Promise<SdkClient> {
   const client = sdkClients[name](server)
@@ -63,7 +63,7 @@ export async function connectSdkClient(
   return client
 }
 
-function createSdk1(server: ServerProcess, options: SdkClientOptions = {}): SdkClient {
+function createSdk1(server: ServerAddress, options: SdkClientOptions = {}): SdkClient {
   const { url = server.mcpUrl, provider = new MemoryOAuthProvider(), fetch = server.fetch } = options
   const client = new Client1({ name: 'client-1', version: '1.0.0' })
   return sdkClient(provider, {
@@ -77,7 +77,7 @@ function createSdk1(server: ServerProcess, options: SdkClientOptions = {}): SdkC
 }
 
 function createSdk2(
-  server: ServerProcess,
+  server: ServerAddress,
   mode: 'legacy' | 'auto',
   options: SdkClientOptions = {},
 ): SdkClient {
