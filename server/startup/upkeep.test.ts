@@ -244,6 +244,17 @@ describe('the rounds of upkeep after requests', () => {
     expect(signOut).toHaveBeenCalledTimes(2)
   })
 
+  it('upkeep runs no round that was waiting when it was stopped', async () => {
+    const signOut = vi.fn(async () => 0)
+    const { afterRequest, stop } = create({ signOut })
+    await afterRequest()
+    const waiting = afterRequest()
+    await stop()
+    await vi.advanceTimersByTimeAsync(5000)
+    await waiting
+    expect(signOut).toHaveBeenCalledTimes(1)
+  })
+
   it('upkeep reports a failure and runs the other jobs', async () => {
     const flush = vi.fn(async () => {})
     await create({ signOut: () => Promise.reject(new Error('away')), flush }).afterRequest()
