@@ -140,3 +140,25 @@ it.each<[status: number, text: string, seconds: number | undefined]>([
   const answer = await answerTo(refresh, () => new Response('', { status, headers }))
   expect(answer).toEqual({ ...refusal(status), retryAfterSeconds: seconds })
 })
+
+describe('a redirect', () => {
+  const location = 'https://app.example.com/consent?authorization_id=1'
+  const redirect = (status: number) => () => Response.json({ a: 1 }, { status, headers: { location } })
+
+  it('of a Supabase request that expects one is its answer, and is not followed', async () => {
+    const request: GotrueRequest = {
+      method: 'GET',
+      path: '/oauth/authorize?client_id=1',
+      expects: 'redirect',
+    }
+    expect(await answerTo(request, redirect(302))).toEqual({ kind: 'success', body: location })
+    expect(await answerTo(request, () => Response.json({ code: 'off' }, { status: 404 }))).toMatchObject({
+      kind: 'refusal',
+      code: 'off',
+    })
+  })
+
+  it('of any other Supabase request decides nothing', async () => {
+    expect(await answerTo(password, redirect(201))).toEqual({ kind: 'success', body: { a: 1 } })
+  })
+})

@@ -139,6 +139,7 @@ describe('a user who is signed in to the demo app', () => {
     await connect()
     const page = await browser.visit(`${baseUrl}/account/connections`)
     expect(page.url.pathname).toBe('/connect')
+    expect(page.html).toContain('<h1>Show your connections?</h1>')
     const { url, html } = await allow(page)
     expect(url.pathname).toBe('/account/connections')
     expect(html).toContain('Test client')
