@@ -59,7 +59,7 @@ async function whoami(provider: ProviderOne | ProviderTwo, era: 1 | 2): Promise<
   const { fetch } = server
   if (era === 1) {
     const client = new ClientOne(about)
-    await client.connect(new TransportOne(url, { authProvider: provider as ProviderOne, fetch }) as never)
+    await client.connect(new TransportOne(url, { authProvider: provider, fetch }))
     const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} })
     await client.close()
     return structuredContent
