@@ -2,11 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { createPrivateKeyJwtAuth } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keySample } from '../support/server/key-sample.ts'
+import { type BridgeProcess, createBridgeHome, startBridge } from './bridge-process.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
+import { patienceMs } from './phone.ts'
 import { postForm } from './plain-client.ts'
 import { type SdkClient, sdkClients } from './sdk-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 let server: ServerProcess
 
@@ -86,7 +89,8 @@ describe('a client with private_key_jwt', () => {
     await allow()
     expect([await call('list_orders'), await call('cancel_order')]).toEqual(['One order.', 'Cancelled.'])
     // Each connection ended with the step-up to the next.
-    expect(server.events('grant_ended').map(({ reason }) => reason)).toEqual(['replaced', 'replaced'])
+    const reasons = (): unknown[] => server.events('grant_ended').map(({ reason }) => reason)
+    await expect.poll(reasons).toEqual(['replaced', 'replaced'])
   })
 
   it('a client with private_key_jwt refreshes a revoked token by itself, and keeps every scope', async () => {
@@ -98,5 +102,36 @@ describe('a client with private_key_jwt', () => {
     expect(await call('cancel_order')).toBe('Cancelled.')
     expect(savedTokens).toHaveLength(before + 1)
     expect(savedTokens.at(-1)?.scope).toBe(savedTokens.at(-2)?.scope)
+  })
+})
+
+describe('two bridges of one user', { timeout: patienceMs }, () => {
+  const home = createBridgeHome()
+  let bridges: BridgeProcess[]
+  beforeAll(() => {
+    bridges = [0, 1].map(() => startBridge(server.mcpUrl, home))
+  })
+  afterAll(async () => {
+    await Promise.all(bridges.map((bridge) => bridge.close()))
+    home.remove()
+  })
+
+  it('a step-up in one bridge ends no work in the other, which asks for no sign-in', async () => {
+    const [one, other] = bridges as [BridgeProcess, BridgeProcess]
+    const person = await createPerson(server)
+    await one.open()
+    await fetch(await person.allow(await one.link()))
+    await until(
+      async () => (await one.call('say_scope')).startsWith('mcp'),
+      () => one.stderr(),
+    )
+    await other.open()
+    expect(await other.call('say_scope')).toMatch(/^mcp/)
+    const cancelled = one.call('cancel_order')
+    await until(() => one.links().length === 2, one.stderr)
+    await fetch(await person.allow(one.links()[1] ?? ''))
+    expect(await cancelled).toBe('Cancelled.')
+    expect(await other.call('say_scope')).toContain('orders:write')
+    expect([other.links(), one.links().length]).toEqual([[], 2])
   })
 })
