@@ -66,5 +66,5 @@ ${sentences.map((sentence) => `<p>${escape(sentence)}</p>`).join('')}
 export const pageHeaders = {
   'content-security-policy': "frame-ancestors 'none'",
   'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
+  'referrer-policy': 'same-origin',
 }

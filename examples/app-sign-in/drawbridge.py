@@ -82,5 +82,5 @@ def page(asked, request, fields=""):
 PAGE_HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
 }

@@ -1,11 +1,13 @@
 import { cpSync, existsSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { appJwt } from '../../support/server/app-fixture.ts'
 import type { Browser, Visit } from '../../support/server/browser.ts'
 import { freePort } from '../../support/server/free-port.ts'
+import { findChromium, type RunningChromium, startChromium } from '../../support/server/headless-chromium.ts'
 import { skipWithout } from '../../support/find-program.ts'
 import { createServerBrowser } from '../../e2e/person.ts'
 import {
@@ -231,6 +233,45 @@ describe.runIf(hasFrameworks).each(Object.entries(frameworks))('a web app in %s'
     await world.start()
     await expect.poll(() => statusOfCall(server, tokens.access_token)).toBe(401)
   })
+})
+
+const chromium = findChromium()
+
+describe.runIf(hasFrameworks && chromium !== undefined)('the pages of web apps in Chromium', () => {
+  let running: RunningChromium
+  beforeAll(async () => {
+    running = await startChromium(chromium ?? '')
+  })
+  afterAll(() => running?.close())
+
+  it.each(Object.entries(frameworks))(
+    'a click in %s brings the browser to the client',
+    async (_name, framework) => {
+      const world = await startWorld(framework)
+      const { server, appUrl } = world
+      const port = await freePort()
+      const listener = createServer((_request, response) => void response.end('Connected.'))
+      await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve))
+      opened.push({ close: async () => void listener.close() })
+      const returnTo = `http://127.0.0.1:${port}/callback`
+      const client = await registerPlainClient(server, 'Chromium client', returnTo)
+      const visitor = createServerBrowser(server)
+      await framework.signUp(visitor, appUrl, 'ada@example.com')
+      const context = await running.browser.createBrowserContext()
+      const page = await context.newPage()
+      for (const cookie of visitor.cookieHeader(appUrl).split('; ')) {
+        const [name = '', ...value] = cookie.split('=')
+        await context.setCookie({ name, value: value.join('='), domain: 'localhost', path: '/' })
+      }
+      await page.goto(client.authorizationUrl.href)
+      expect(new URL(page.url()).pathname).toBe('/connect')
+      expect(await page.$eval('body', (body) => body.textContent)).toContain('Chromium client')
+      await Promise.all([page.waitForNavigation(), page.click('button[value=yes]')])
+      expect(page.url()).toContain(`${returnTo}?code=`)
+      expect((await client.redeem(new URL(page.url()).searchParams.get('code') ?? '')).status).toBe(200)
+      await context.close()
+    },
+  )
 })
 
 describe.runIf(hasFrameworks)('a web app beside attackers and failures', () => {
