@@ -237,6 +237,16 @@ describe('a Supabase app that init finds', () => {
     expect(readdirSync(folder)).toEqual(['.env.local'])
   })
 
+  it('init leaves a secret key under its own name where it is', async () => {
+    write(
+      '.env',
+      `SUPABASE_URL=${url()}\nSUPABASE_SERVICE_ROLE_KEY=${serviceKey}\nSITE_URL=http://localhost:4000`,
+    )
+    const { stderr } = await initialised()
+    expect(envFile()).not.toHaveProperty('DRAWBRIDGE_PROVIDER_KEY')
+    expect(read('drawbridge.env') + stderr).not.toContain(serviceKey)
+  })
+
   it('of two apps next door init takes neither', async () => {
     for (const name of ['one', 'two']) write(`../${name}/.env`, `SUPABASE_URL=https://${name}.supabase.co`)
     const { code, stderr } = await init('--yes')
