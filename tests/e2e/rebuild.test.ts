@@ -20,6 +20,8 @@ beforeAll(() => {
     'bridge',
     'shared',
     'scripts',
+    'deploy',
+    'docs/nextjs.md',
     'tsconfig.base.json',
     'rolldown.config.ts',
     'package.json',
