@@ -83,20 +83,23 @@ describe("the app's page of consent as a way to sign in", () => {
   it.each([
     [undefined, 'Continue with Fieldnotes and allow'],
     ['de', 'Mit Fieldnotes anmelden und erlauben'],
-  ])('is a button before the social ones, in the language %s', async (language, label) => {
-    const { html } = await server.browser(language).visit(server.authorizeUrl(clientId))
-    expect(html).toContain(label)
-    expect(html.indexOf('value="oauth_server"')).toBeLessThan(html.indexOf('value="google"'))
-  })
+  ])(
+    "the app's page of consent is a button before the social ones, in the language %s",
+    async (language, label) => {
+      const { html } = await server.browser(language).visit(server.authorizeUrl(clientId))
+      expect(html).toContain(label)
+      expect(html.indexOf('value="oauth_server"')).toBeLessThan(html.indexOf('value="google"'))
+    },
+  )
 
-  it('is no button where the app has a page for this server', async () => {
+  it("the app's page of consent is no button where the app has a page for this server", async () => {
     const given = { ...settings, signInUrl: `${SITE}/connect`, appUrl: SITE }
     const config = createConfig(given, { production: false })
     const { social } = await openProvider(config, { ...clock, fetch: provider.fetch }).capabilities()
     expect(social.map(({ id }) => id)).toEqual(['google'])
   })
 
-  it('connects after a click here and one there, and the next client after one here', async () => {
+  it("the app's page of consent connects after a click here and one there, and the next client after one here", async () => {
     const browser = server.browser()
     const page = await leave(browser)
     expect(page.pathname).toBe('/oauth/consent')
@@ -107,7 +110,7 @@ describe("the app's page of consent as a way to sign in", () => {
     expect(await statusOf(await browser.visit(await agree(await leave(browser))))).toBe(200)
   })
 
-  it('says that access was denied there, and offers the ways to sign in again', async () => {
+  it("the app's page of consent says that access was denied there, and offers the ways to sign in again", async () => {
     const browser = server.browser()
     const back = new URL(await agree(await leave(browser)))
     back.searchParams.delete('code')
@@ -117,7 +120,7 @@ describe("the app's page of consent as a way to sign in", () => {
     expect(html).toContain('value="oauth_server"')
   })
 
-  it('is over when its return arrives in another browser: neither is in, and no session is made', async () => {
+  it("the app's page of consent is over when its return arrives in another browser: neither is in, and no session is made", async () => {
     const [attacker, victim] = [server.browser(), server.browser()]
     const back = await agree(await leave(attacker))
     await victim.visit(server.authorizeUrl(clientId))
@@ -127,14 +130,14 @@ describe("the app's page of consent as a way to sign in", () => {
     expect(provider.admin.listSessions(userId)).toHaveLength(1)
   })
 
-  it('keeps the returns of two tabs apart', async () => {
+  it("the app's page of consent keeps the returns of two tabs apart", async () => {
     const browser = server.browser()
     const [one, two] = [await leave(browser), await leave(browser)]
     expect(await statusOf(await browser.visit(await agree(two)))).toBe(200)
     expect(await statusOf(await browser.visit(await agree(one)))).toBe(200)
   })
 
-  it('asks accounts with an authenticator app for its code', async () => {
+  it("the app's page of consent asks accounts with an authenticator app for its code", async () => {
     const browser = server.browser()
     const back = await agree(await leave(browser))
     const { secret } = provider.admin.enrollTotp(userId)

@@ -67,7 +67,7 @@ const sessionsOf = (accessToken: string) =>
   fixture.embedded.admin.listSessions(String(claimsOf(accessToken)['sub']))
 
 describe('a user who agreed in the web app', () => {
-  it('signs in with a session apart from that of the web app, which goes on', async () => {
+  it('a user who agreed in the app signs in with a session apart from that of the web app, which goes on', async () => {
     const proof = await openApp()
     const returned = await agree(proof)
     expect(Object.fromEntries(returned.params)).toEqual({ code: expect.any(String), state })
@@ -79,7 +79,7 @@ describe('a user who agreed in the web app', () => {
     expect((await provider.probe({ ...session, accessToken: proof })).life).toBe('live')
   })
 
-  it('is described by their proof before the browser returns', async () => {
+  it('a user who agreed in the app is described by their proof before the browser returns', async () => {
     const proof = await openApp()
     const { url, identity, providerToken, singleUse } = await provider.appSignIn!({
       proof,
@@ -91,7 +91,7 @@ describe('a user who agreed in the web app', () => {
     expect({ providerToken, singleUse }).toEqual({ providerToken: proof, singleUse: undefined })
   })
 
-  it('is approved in their own name, and at once the next time', async () => {
+  it('a user who agreed in the app is approved in their own name, and at once the next time', async () => {
     const proof = await openApp()
     await agree(proof)
     const asked = sent.filter((request) => request.includes('/oauth/'))
@@ -107,7 +107,7 @@ describe('a user who agreed in the web app', () => {
     expect(sent).toContain('POST /oauth/token Basic')
   })
 
-  it('is asked for with the scope email alone, as a project with HS256 has no ID tokens', async () => {
+  it('a user who agreed in the app is asked for with the scope email alone, as a project with HS256 has no ID tokens', async () => {
     let scope: string | null = null
     const asking = fixture.configured({ client }, async (request) => {
       scope ??= new URL(request.url).searchParams.get('scope')
@@ -117,13 +117,13 @@ describe('a user who agreed in the web app', () => {
     expect(scope).toBe('email')
   })
 
-  it('is refused once their session in the web app has ended', async () => {
+  it('a user who agreed in the app is refused once their session in the web app has ended', async () => {
     const proof = await openApp()
     for (const { id } of sessionsOf(proof)) fixture.embedded.admin.endSession(id)
     await expect(agree(proof)).rejects.toMatchObject(failing('invalid_token'))
   })
 
-  it('is refused while banned, before the click and between click and return', async () => {
+  it('a user who agreed in the app is refused while banned, before the click and between click and return', async () => {
     const proof = await openApp()
     const returned = await agree(proof)
     fixture.embedded.admin.banUser(String(claimsOf(proof)['sub']))
@@ -139,13 +139,16 @@ describe('a user who agreed in the web app', () => {
     ['of an administrator', { role: 'service_role' }],
     ['of another issuer', { iss: 'https://other.example/auth/v1' }],
     ['that has expired', { exp: start - 1 }],
-  ])('proves nothing by a token %s, and the provider is asked nothing', async (_what, changes) => {
-    const proof = await openApp()
-    const token = await fixture.embedded.admin.signClaims({ ...claimsOf(proof), ...changes })
-    await expect(agree(token)).rejects.toMatchObject(failing('invalid_token'))
-    await expect(agree(`${token}x`)).rejects.toMatchObject(failing('invalid_token'))
-    expect(sent.filter((request) => request.includes('/oauth/'))).toEqual([])
-  })
+  ])(
+    'a user who agreed in the app proves nothing by a token %s, and the provider is asked nothing',
+    async (_what, changes) => {
+      const proof = await openApp()
+      const token = await fixture.embedded.admin.signClaims({ ...claimsOf(proof), ...changes })
+      await expect(agree(token)).rejects.toMatchObject(failing('invalid_token'))
+      await expect(agree(`${token}x`)).rejects.toMatchObject(failing('invalid_token'))
+      expect(sent.filter((request) => request.includes('/oauth/'))).toEqual([])
+    },
+  )
 })
 
 describe('an approval that the OAuth server does not give', () => {
@@ -175,7 +178,7 @@ describe('an approval that the OAuth server does not give', () => {
     ['ends the session', 'invalid_token', begun, () => json({ code: 'session_not_found' }, 403)],
     ['has deleted the user', 'invalid_token', begun, () => json({ code: 'user_not_found' }, 403)],
     ['refuses the token', 'invalid_token', begun, () => json({ code: 'bad_jwt' }, 403)],
-  ])('one that %s fails as %s', async (_what, failure, ...answers) => {
+  ])('an approval of an OAuth server that %s fails as %s', async (_what, failure, ...answers) => {
     const proof = await openApp()
     const asked: string[] = []
     const tested = fixture.configured({ client }, async (request) => {
@@ -189,7 +192,7 @@ describe('an approval that the OAuth server does not give', () => {
 })
 
 describe('the code of a sign-in in the app', () => {
-  it('needs the verifier of its own sign-in, and a wrong one does not spend it', async () => {
+  it('a code of the OAuth server needs the verifier of its own sign-in, and a wrong one does not spend it', async () => {
     const proof = await openApp()
     const [one, other] = [await agree(proof), await agree(proof)]
     const mixed = { ...one, secret: other.secret }
@@ -197,7 +200,7 @@ describe('the code of a sign-in in the app', () => {
     completed(await provider.socialFinish(one))
   })
 
-  it('signs in once, and a made-up one never', async () => {
+  it('a code of the OAuth server signs in once, and a made-up one never', async () => {
     const returned = await agree(await openApp())
     completed(await provider.socialFinish(returned))
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('expired'))
@@ -205,20 +208,20 @@ describe('the code of a sign-in in the app', () => {
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('expired'))
   })
 
-  it('is worth nothing ten minutes later', async () => {
+  it('a code of the OAuth server is worth nothing ten minutes later', async () => {
     const returned = await agree(await openApp())
     fixture.runtime.advance(600)
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('expired'))
   })
 
-  it('is not redeemed by a server whose secret is wrong', async () => {
+  it('a code of the OAuth server is not redeemed by a server whose secret is wrong', async () => {
     const returned = await agree(await openApp())
     const wrong = configured({ client: { ...client, secret: 'old' } })
     await expect(wrong.socialFinish(returned)).rejects.toMatchObject(failing('protocol'))
     completed(await provider.socialFinish(returned))
   })
 
-  it('is redeemed at the OAuth server only if the return has a state, which social sign-ins lack', async () => {
+  it('a code of the OAuth server is redeemed at the OAuth server only if the return has a state, which social sign-ins lack', async () => {
     completed(await provider.socialFinish(await fixture.returned()))
     expect(sent).toContain('POST /token')
     const returned = await fixture.returned()
@@ -226,7 +229,7 @@ describe('the code of a sign-in in the app', () => {
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('expired'))
   })
 
-  it('is authenticated by Basic credentials in form encoding: RFC 6749 2.3.1', async () => {
+  it('a code of the OAuth server is authenticated by Basic credentials in form encoding: RFC 6749 2.3.1', async () => {
     let header: string | null = null
     let form = new FormData()
     const odd = { id: 'a b:c', secret: 'p%+ä', label: undefined }
@@ -246,7 +249,7 @@ describe('the code of a sign-in in the app', () => {
     })
   })
 
-  it('leaves no session behind when its token is refused', async () => {
+  it('a code of the OAuth server leaves no session behind when its token is refused', async () => {
     const proof = await openApp()
     const strict = fixture.configured({ client, audience: 'others' })
     await expect(strict.socialFinish(await agree(proof))).rejects.toMatchObject(failing('invalid_token'))
@@ -255,7 +258,7 @@ describe('the code of a sign-in in the app', () => {
 })
 
 describe('a session of our client', () => {
-  it('is refreshed with the client secret again and again, also where it was stored as JSON', async () => {
+  it('a session of our OAuth client is refreshed with the client secret again and again, also where it was stored as JSON', async () => {
     let { session } = completed(await connect())
     for (const _ of [1, 2, 3]) {
       fixture.runtime.advance(3600)
@@ -266,7 +269,7 @@ describe('a session of our client', () => {
     }
   })
 
-  it('is over for good once it has ended at the provider', async () => {
+  it('a session of our OAuth client is over for good once it has ended at the provider', async () => {
     const { session } = completed(await connect())
     await provider.signOut(session)
     await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
@@ -291,13 +294,16 @@ describe('a session of our client', () => {
     [429, { code: 'over_request_rate_limit' }, 'transient', undefined],
     [500, { error: 'invalid_grant' }, 'transient', undefined],
     [200, {}, 'protocol', undefined],
-  ])('refused with %i %j fails as %s; about itself alone: %s', async (status, body, failure, refused) => {
-    const { session } = completed(await connect())
-    const tested = answering(() => Response.json(body, { status }), { client })
-    await expect(tested.refresh(session)).rejects.toMatchObject(failing(failure, { refused }))
-  })
+  ])(
+    'a session of our OAuth client refused with %i %j fails as %s; about itself alone: %s',
+    async (status, body, failure, refused) => {
+      const { session } = completed(await connect())
+      const tested = answering(() => Response.json(body, { status }), { client })
+      await expect(tested.refresh(session)).rejects.toMatchObject(failing(failure, { refused }))
+    },
+  )
 
-  it('waits where the client is missing from the settings', async () => {
+  it('a session of our OAuth client waits where the client is missing from the settings', async () => {
     const { session } = completed(await connect())
     const without = fixture.configured({})
     await expect(without.refresh(session)).rejects.toMatchObject(failing('transient', { refused: undefined }))
@@ -305,7 +311,7 @@ describe('a session of our client', () => {
     expect((await provider.refresh(session)).isOfClient).toBe(true)
   })
 
-  it('is none that a bearer opens: only the provider itself may hand its token to this server', async () => {
+  it('a session of our OAuth client is not opened by its token as a bearer: only the provider itself may hand that to this server', async () => {
     const { session } = completed(await connect())
     await expect(provider.verify(session.accessToken)).rejects.toMatchObject(failing('invalid_token'))
     const refreshed = await provider.refresh(session)
@@ -322,7 +328,7 @@ describe('an account with an authenticator app', () => {
   }
 
   it.each(['if-enrolled', 'require'] as const)(
-    'is asked for its code after it agreed, with SECOND_FACTOR=%s, and keeps the proof when refreshed',
+    'an account with an authenticator app is asked for its code after it agreed, with SECOND_FACTOR=%s, and keeps the proof when refreshed',
     async (secondFactor) => {
       provider = configured({ secondFactor })
       const { proof, factorId, code } = await enrolled()
@@ -341,7 +347,7 @@ describe('an account with an authenticator app', () => {
     },
   )
 
-  it('is not asked with SECOND_FACTOR=ignore, and is out with its next code in the app', async () => {
+  it('an account with an authenticator app is not asked with SECOND_FACTOR=ignore, and is out with its next code in the app', async () => {
     provider = configured({ secondFactor: 'ignore' })
     const { proof, factorId, code } = await enrolled()
     const { session } = completed(await provider.socialFinish(await agree(proof)))
@@ -350,7 +356,7 @@ describe('an account with an authenticator app', () => {
     await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
   })
 
-  it('has to prove it here too when the app did: the OAuth server hands on no proof', async () => {
+  it('an account with an authenticator app has to prove it here too when the app did: the OAuth server hands on no proof', async () => {
     const { factorId, code } = await enrolled()
     const app = await openAppSession()
     const raised = await provider.verifySecondFactor({ session: app, factorId, code: code() })
@@ -358,7 +364,7 @@ describe('an account with an authenticator app', () => {
     expect(step.kind).toBe('second_factor')
   })
 
-  it('cannot connect without one where SECOND_FACTOR=require, and leaves no session', async () => {
+  it('an account without a second factor cannot connect with SECOND_FACTOR=require, and leaves no session', async () => {
     provider = configured({ secondFactor: 'require' })
     const proof = await openApp()
     const returned = await agree(proof)
@@ -372,7 +378,7 @@ describe('an account with an authenticator app', () => {
     ['webauthn', 'require', 'second_factor_unusable'],
     ['phone', 'ignore', 'signed_in'],
   ])(
-    'with a factor of the kind %s instead, and SECOND_FACTOR=%s, gets %s',
+    'an account with a factor of the kind %s, and SECOND_FACTOR=%s, gets %s after it agreed in the app',
     async (kind, policy, expected) => {
       const proof = await openApp()
       const tested = fixture.configured({ client, secondFactor: policy }, async (request) => {
@@ -390,7 +396,7 @@ describe('an account with an authenticator app', () => {
     },
   )
 
-  it('leaves no session when its factors cannot be read', async () => {
+  it('an account with an authenticator app leaves no session when its factors cannot be read', async () => {
     const { proof } = await enrolled()
     const tested = fixture.configured({ client }, async (request) =>
       request.url.endsWith('/user') ? new Response('', { status: 502 }) : fixture.embedded.fetch(request),
@@ -404,7 +410,7 @@ describe('an account with an authenticator app', () => {
 describe("the web app's page of consent as a way to sign in", () => {
   const labelled = { ...client, label: 'Fieldnotes' }
 
-  it('is offered first, by the name of the app, unless the app has a page for this server', async () => {
+  it("the app's page of consent is offered first, by the name of the app, unless the app has a page for this server", async () => {
     const methods = async (changes: Partial<GotrueConfig>) =>
       (await configured(changes).capabilities()).social.map(({ id, label }) => `${id} ${label}`)
     expect((await methods({ client: labelled })).slice(0, 2)).toEqual([
@@ -416,7 +422,7 @@ describe("the web app's page of consent as a way to sign in", () => {
     expect(await methods({ client: undefined, social: [] })).toEqual([])
   })
 
-  it('signs in who approves there, and tells a refusal there from a failure', async () => {
+  it("the app's page of consent signs in who approves there, and tells a refusal there from a failure", async () => {
     provider = configured({ client: labelled })
     const { url, secret, state: id } = await provider.socialStart({ method: 'oauth_server', callbackUrl })
     const proof = await openApp()

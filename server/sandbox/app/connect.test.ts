@@ -73,7 +73,7 @@ const userId = (): string => server.admin.findUser(account.email)?.id ?? ''
 const sessions = () => server.admin.listSessions(userId())
 
 describe('a user who is signed in to the demo app', () => {
-  it('connects an assistant with one click there, by a session apart from that of the app', async () => {
+  it('a user of the demo app connects an assistant with one click there, by a session apart from that of the app', async () => {
     await signInToApp()
     const page = await ask('mcp notes:read')
     expect(page.url.href).toMatch(`${appUrl}/connect?request=`)
@@ -85,7 +85,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(sessions()).toHaveLength(2)
   })
 
-  it('is asked for the second client too, although the provider remembers the consent', async () => {
+  it('a user of the demo app is asked for the second client too, although the provider remembers the consent', async () => {
     await connect()
     clientId = (await server.register({ client_name: 'Other' })).client_id
     const page = await ask()
@@ -94,7 +94,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(await statusOf(await tokensOf(await allow(page)))).toBe(200)
   })
 
-  it('cancels, which the client learns', async () => {
+  it('a user of the demo app cancels, which the client learns', async () => {
     await signInToApp()
     const { url } = await browser.submit(await ask(), 'answer', { answer: 'deny' })
     expect(url.origin + url.pathname).toBe(redirectUri)
@@ -102,7 +102,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(sessions()).toHaveLength(1)
   })
 
-  it('leaves a permission out by its box', async () => {
+  it('a user of the demo app leaves a permission out by its box', async () => {
     await signInToApp()
     const page = await ask('mcp notes:read notes:write')
     expect(page.html.match(/type="checkbox"/g)).toHaveLength(2)
@@ -110,7 +110,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(scope).toBe('mcp notes:read')
   })
 
-  it('chooses a workspace where there are several, with the boxes as they were left', async () => {
+  it('a user of the demo app chooses a workspace where there are several, with the boxes as they were left', async () => {
     await server.close()
     await open({ ...tools, workspaces })
     await signInToApp()
@@ -125,7 +125,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(await server.callTool(token, 'write')).toMatchObject({ isError: false })
   })
 
-  it('reads the page in the language of their browser', async () => {
+  it('a user of the demo app reads the page in the language of their browser', async () => {
     await server.close()
     await open(tools, 'de')
     await signInToApp()
@@ -135,7 +135,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(html).toContain('Erlauben')
   })
 
-  it('sees their connections after one click', async () => {
+  it('a user of the demo app sees their connections after one click', async () => {
     await connect()
     const page = await browser.visit(`${baseUrl}/account/connections`)
     expect(page.url.pathname).toBe('/connect')
@@ -145,7 +145,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(html).toContain('Test client')
   })
 
-  it('reads that a request is too old', async () => {
+  it('a user of the demo app reads that a request is too old', async () => {
     await signInToApp()
     const page = await ask()
     clock.advance(601)
@@ -155,7 +155,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(late.html).not.toContain('name="answer"')
   })
 
-  it('gives nothing to a form of another site', async () => {
+  it('a user of the demo app gives nothing to a form of another site', async () => {
     await signInToApp()
     const page = await ask()
     const forged = new Request(`${appUrl}/connect`, {
@@ -167,7 +167,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(sessions()).toHaveLength(1)
   })
 
-  it('cannot be shown the page in a frame', async () => {
+  it('a user of the demo app cannot be shown the page in a frame', async () => {
     await signInToApp()
     const { response } = await ask()
     expect(response?.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
@@ -185,17 +185,20 @@ describe('a user who is signed out of the demo app', () => {
           password: 'correct horse battery',
         }),
     ],
-  ])('comes back to the request after signing in with %s', async (_way, sign) => {
-    const first = await ask()
-    expect(first.url.href).toBe(`${appUrl}/`)
-    const page = await sign()
-    expect(page.url.pathname).toBe('/connect')
-    expect(await statusOf(await tokensOf(await allow(page)))).toBe(200)
-    await submitTo('/sign-out', await browser.visit(`${appUrl}/notes`))
-    expect((await signInToApp()).url.pathname).toBe('/notes')
-  })
+  ])(
+    'a user who is signed out of the demo app comes back to the request after signing in with %s',
+    async (_way, sign) => {
+      const first = await ask()
+      expect(first.url.href).toBe(`${appUrl}/`)
+      const page = await sign()
+      expect(page.url.pathname).toBe('/connect')
+      expect(await statusOf(await tokensOf(await allow(page)))).toBe(200)
+      await submitTo('/sign-out', await browser.visit(`${appUrl}/notes`))
+      expect((await signInToApp()).url.pathname).toBe('/notes')
+    },
+  )
 
-  it('comes back after signing in with Google', async () => {
+  it('a user who is signed out of the demo app comes back after signing in with Google', async () => {
     await ask()
     const accounts = await submitTo('/sign-in/google', await browser.visit(appUrl))
     const page = await browser.submit(accounts, 'account', { account: '100000000000000000001' })
@@ -203,7 +206,7 @@ describe('a user who is signed out of the demo app', () => {
     expect(await statusOf(await tokensOf(await allow(page)))).toBe(200)
   })
 
-  it('loses the session while the page is open, and signs in again for the same request', async () => {
+  it('a user who is signed out of the demo app loses the session while the page is open, and signs in again for the same request', async () => {
     await signInToApp()
     const page = await ask()
     for (const { id } of sessions()) server.admin.endSession(id)
@@ -213,7 +216,7 @@ describe('a user who is signed out of the demo app', () => {
 })
 
 describe('an attacker who sends somebody the address of the page', () => {
-  it('is not in when they allow it, and neither is the browser of the victim; no session is made', async () => {
+  it('an attacker whose link a user of the demo app allows is not in, and neither is the browser of the user; no session is made', async () => {
     const attacker = server.browser()
     await attacker.visit(server.authorizeUrl(clientId))
     // Signed out there, the demo app keeps the request in a cookie.
@@ -231,7 +234,7 @@ describe('an attacker who sends somebody the address of the page', () => {
 })
 
 describe('a connection made in the demo app', () => {
-  it('lasts over the tokens of the provider, and over a sign-out in the app', async () => {
+  it('a connection made in the demo app lasts over the tokens of the provider, and over a sign-out in the app', async () => {
     const { access_token: first, refresh_token: token } = await connect()
     expect(first).toBeDefined()
     await submitTo('/sign-out', await browser.visit(`${appUrl}/notes`))
@@ -246,14 +249,14 @@ describe('a connection made in the demo app', () => {
     expect(sessions()[0]?.refreshCounter).toBe(3)
   })
 
-  it('ends with its session at the provider, at the next check', async () => {
+  it('a connection made in the demo app ends with its session at the provider, at the next check', async () => {
     const tokens = await connect()
     for (const { id } of sessions()) server.admin.endSession(id)
     clock.advance(301)
     expect(await statusOf(tokens)).toBe(401)
   })
 
-  it('ends its own session at the provider and no other when it is revoked', async () => {
+  it('a connection made in the demo app ends its own session at the provider and no other when it is revoked', async () => {
     const tokens = await connect()
     await server.postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: clientId })
     await server.app.upkeep()
@@ -261,7 +264,7 @@ describe('a connection made in the demo app', () => {
     expect((await browser.visit(`${appUrl}/notes`)).url.pathname).toBe('/notes')
   })
 
-  it('takes one code more of an account with an authenticator app, and is refreshed', async () => {
+  it('a connection made in the demo app takes one code more of an account with an authenticator app, and is refreshed', async () => {
     await signInToApp()
     const { secret } = server.admin.enrollTotp(userId())
     const page = await allow(await ask())
