@@ -87,7 +87,7 @@ it.runIf(process.getuid?.() === 0)('a folder of another user is named', () => {
 try { refuseObstacles(${JSON.stringify(folder)}, [], false) } catch (error) { process.stdout.write(error.message) }`
   // Root can write everywhere, so another user asks.
   const node = [process.execPath, '--input-type=module', '-e', script]
-  const [program = '', ...argv] = ['setpriv', '--reuid=65534', '--clear-groups', ...node]
+  const [program, ...argv] = ['setpriv', '--reuid=65534', '--clear-groups', ...node]
   const { stdout, stderr } = spawnSync(program, argv, {
     encoding: 'utf8',
     env: { PATH: process.env['PATH'] ?? '' },
