@@ -66,7 +66,7 @@ export function listedClient(id: string, client: Client | undefined, language: L
     },
     returnsTo: [...new Set(uris.map(returnAddress))],
     runsOnWeb: uris.length > 0 && uris.every(returnsToWeb),
-    isToken: token !== undefined,
+    ...(token !== undefined && { isToken: true }),
   }
 }
 
