@@ -247,9 +247,10 @@ describe('the files of a place', () => {
 })
 
 describe('a Next.js app', () => {
-  const page = blocksOf('docs/nextjs.md')
+  const [route = '', config = '', toolsFile = ''] = blocksOf('docs/nextjs.md')
     .filter(({ language }) => language === 'ts')
     .map(({ text }) => text)
+  const page = [route, config, toolsFile]
 
   it.each([
     ['', 'npm install', undefined],
@@ -261,11 +262,12 @@ describe('a Next.js app', () => {
     async (source, add, lock) => {
       mkdirSync(at(`${source}app`), { recursive: true })
       writeFileSync(at('package.json'), '{ "dependencies": { "next": "16.0.0" } }')
+      writeFileSync(at(`${source}proxy.ts`), '')
       if (lock !== undefined) writeFileSync(at(lock), '')
       const lines = [
         'NEXT_PUBLIC_SUPABASE_URL=http://127.0.0.1:1',
         'NEXT_PUBLIC_SUPABASE_PUBLISHABLE_KEY=sb_publishable_mine',
-        'POSTGRES_URL=postgres://u:hunter2@127.0.0.1:1/postgres',
+        String.raw`POSTGRES_URL=postgres://u:hunter2$x@127.0.0.1:1/postgres`,
       ]
       writeFileSync(at('.env.local'), lines.join('\n'))
       const { code, stdout, stderr } = await runIn(folder, ['init', '--yes', '--json'])
@@ -288,9 +290,10 @@ describe('a Next.js app', () => {
       expect(parseLines(read('.env.local'))).toMatchObject({
         DRAWBRIDGE_BASE_URL: 'http://localhost:3000',
         DRAWBRIDGE_APP_URL: 'http://localhost:3000',
-        DRAWBRIDGE_STORE: 'postgres://u:hunter2@127.0.0.1:1/postgres?schema=drawbridge',
+        DRAWBRIDGE_STORE: String.raw`postgres://u:hunter2\$x@127.0.0.1:1/postgres?schema=drawbridge`,
       })
       expect(redirects).toEqual(['http://localhost:3000/oauth/callback'])
+      expect(stderr).toContain(`out of the matcher in ${source}proxy.ts: docs/nextjs.md`)
       expect(targets['nextjs']?.next.replace('npm install', add)).toContain(`${add} drawbridge-server`)
     },
   )

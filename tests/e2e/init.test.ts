@@ -391,6 +391,12 @@ describe('what init refuses', () => {
     ])
   })
 
+  it('a link in the place of a file that is not written stays', async () => {
+    for (const path of ['.env', '.env.local']) symlinkSync(at('../elsewhere'), at(path))
+    await initialised('--provider', 'none')
+    expect(readlinkSync(at('.env'))).toBe(at('../elsewhere'))
+  })
+
   it.each(['drawbridge.env', 'secret-keys', 'tools.mjs', '.gitignore'])(
     'init follows no link in the place of %s, also with --force',
     async (path) => {

@@ -9,8 +9,8 @@ import { type CommandInput, type CommandOptions, exitCode, type ExitCode } from 
 import { doctor, examineProvider } from '../doctor/doctor.ts'
 import { type Answers, gatherAnswers } from './answers.ts'
 import { openDialogue } from './dialogue.ts'
-import { exists, type NewFile, refuseObstacles, writeFiles } from './new-files.ts'
-import { envFileOf, filesOf, filled, isSecret, textIn } from './plan.ts'
+import { exists, type NewFile, refuseObstacles, textIn, writeFiles } from './new-files.ts'
+import { envFileOf, filesOf, filled, isSecret } from './plan.ts'
 import { lookAround, type Surroundings } from './surroundings.ts'
 
 /** Writes the settings, keys and files of a server into the current folder, after looking around and asking for the rest. */
@@ -18,13 +18,8 @@ export async function init(input: CommandInput, options: CommandOptions): Promis
   const { terminal, runtime } = input
   const folder = process.cwd()
   const force = options['force'] === true
-  // These are read before it is known what is written.
-  const readFiles = ['secret-keys', '.gitignore', '.env', '.env.local']
-  refuseObstacles(
-    folder,
-    readFiles.map((path) => ({ path, text: '', isThere: 'kept' })),
-    force,
-  )
+  // Before anything is asked.
+  refuseObstacles(folder, [], force)
   const keys = keyFileEntries(textIn(folder, 'secret-keys')).join('\n') || createKeyEntry(runtime).entry
   const dialogue = input.json || options['yes'] === true ? undefined : openDialogue()
   try {
@@ -83,6 +78,8 @@ async function finish(
     print(
       `The app's server needs the DRAWBRIDGE_SIGN_IN_SECRET in ${envFileOf(target)}: docs/app-sign-in.md\n`,
     )
+  if (target.kind === 'app' && seen.proxyFile !== undefined)
+    print(`Leave the paths of Drawbridge out of the matcher in ${seen.proxyFile}: docs/nextjs.md\n`)
   let next = filled(target.next, answers).replace('npm install', seen.addPackage)
   if (target.kind === 'folder' || target.kind === 'app') {
     const environment = { ...input.environment }

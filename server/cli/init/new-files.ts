@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, constants, linkSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { OperatorRefusal } from '../../core/operator/operation.ts'
 import { syncFolder, writeDraft } from '../../store/data-file.ts'
@@ -50,6 +60,11 @@ function linkIn(folder: string, path: string): string | undefined {
 
 function statOf(path: string) {
   return lstatSync(path, { throwIfNoEntry: false })
+}
+
+/** Returns the text of a file, empty if there is none. Reads no links, which are refused later. */
+export function textIn(folder: string, path: string): string {
+  return statOf(join(folder, path))?.isFile() ? readFileSync(join(folder, path), 'utf8') : ''
 }
 
 /** Whether anything has that name, a broken link too. */

@@ -1,16 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { holdsPassword } from '../../config/setting-source.ts'
 import type { Setting } from '../../config/setting-table.ts'
 import type { Answers } from './answers.ts'
-import { exists, type NewFile } from './new-files.ts'
+import { type NewFile, textIn } from './new-files.ts'
 import type { Target } from './target.ts'
-
-/** Returns the text of a file, empty if there is none. */
-export function textIn(folder: string, path: string): string {
-  return exists(join(folder, path)) ? readFileSync(join(folder, path), 'utf8') : ''
-}
 
 export function envFileOf({ kind }: Target): string {
   return kind === 'app' ? '.env.local' : 'drawbridge.env'
@@ -34,7 +28,11 @@ export function filesOf(
   const { kind } = target
   const variables = given
     .filter(({ setting, text }) => kind !== 'platform' || isSecret(setting, text))
-    .map(({ setting, text }) => `${variableOf(setting)}=${quoted(text)}`)
+    // Next.js replaces $NAME.
+    .map(
+      ({ setting, text }) =>
+        `${variableOf(setting)}=${kind === 'app' ? quoted(text).replaceAll(/(?<!\\)\$/g, String.raw`\$`) : quoted(text)}`,
+    )
   const envFile = envFileOf(target)
   const ofApp = kind === 'app' ? textIn(folder, envFile) : ''
   const ownLine = /^DRAWBRIDGE_.*\n?/gm

@@ -25,6 +25,8 @@ export interface Surroundings {
   isNext: boolean
   /** Folder of the app's source code here: `src/` or none. */
   sourceFolder: string
+  /** The file in which the app sends people to its sign-in page before anything else. */
+  proxyFile: string | undefined
   /** Command that adds a package here. */
   addPackage: string
 }
@@ -59,12 +61,16 @@ export function lookAround(folder: string): Surroundings {
   // Of several apps next door, none is known to be the one.
   const app = near ?? (beside.length === 1 ? beside[0] : undefined)
   const packages = packagesOf(app ?? folder)
+  const sourceFolder = existsSync(join(folder, 'src', 'app')) ? 'src/' : ''
   return {
     found: variablesOf(app ?? folder, folder),
     provider: app !== undefined ? 'supabase' : packages.some(hasOwnSessions) ? 'app' : undefined,
     devUrl: firstOf(devUrls, (name) => packages.includes(name)),
     isNext: packagesOf(folder).includes('next'),
-    sourceFolder: existsSync(join(folder, 'src', 'app')) ? 'src/' : '',
+    sourceFolder,
+    proxyFile: ['proxy.ts', 'middleware.ts']
+      .map((name) => sourceFolder + name)
+      .find((path) => existsSync(join(folder, path))),
     addPackage: firstOf(lockFiles, (name) => existsSync(join(folder, name))) ?? 'npm install',
   }
 }
