@@ -113,6 +113,13 @@ describe.runIf(process.platform === 'linux')('the dialogue of init', () => {
     expect(shown()).not.toContain('Who signs')
   })
 
+  it('settings that are there end init before it asks anything', async () => {
+    writeFileSync(join(folder, 'drawbridge.env'), 'mine')
+    const { shown, ended } = openTerminal()
+    expect(await ended).toBe(1)
+    expect(shown()).toMatch(/^drawbridge-server init failed\.\n {2}- There already: drawbridge\.env\.\n/)
+  })
+
   it('a no writes nothing', async () => {
     const { answer, shown, ended } = openTerminal([
       '--provider',

@@ -18,12 +18,12 @@ export async function init(input: CommandInput, options: CommandOptions): Promis
   const { terminal, runtime } = input
   const folder = process.cwd()
   const force = options['force'] === true
+  const seen = lookAround(folder)
   // Before anything is asked.
-  refuseObstacles(folder, [], force)
+  refuseObstacles(folder, seen.isNext ? [] : [{ path: 'drawbridge.env', text: '' }], force)
   const keys = keyFileEntries(textIn(folder, 'secret-keys')).join('\n') || createKeyEntry(runtime).entry
   const dialogue = input.json || options['yes'] === true ? undefined : openDialogue()
   try {
-    const seen = lookAround(folder)
     const answers = await gatherAnswers(input, options, { seen, dialogue, keys: keys.replaceAll('\n', ',') })
     const password = Buffer.from(runtime.randomBytes(16)).toString('hex')
     const all = filesOf(folder, answers, { keys, password, source: seen.sourceFolder })
