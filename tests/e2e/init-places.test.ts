@@ -100,7 +100,7 @@ describe('the files of a place', () => {
   it.each(cases)(
     'the files for %s with PROVIDER=%s have every setting, each secret in the env file alone',
     async (target, provider) => {
-      const { files, redirect_urls: redirects } = await initAt(target, provider)
+      const { files, redirect_urls: redirects, next } = await initAt(target, provider)
       const { kind, files: templates } = targets[target]!
       const envFile = kind === 'app' ? '.env.local' : 'drawbridge.env'
       const secret = kind === 'platform' ? ['DRAWBRIDGE_SECRET_KEYS'] : []
@@ -148,6 +148,12 @@ describe('the files of a place', () => {
       }
       expect(parseSecretKeys(read('secret-keys').trim())).toHaveLength(1)
       expect(redirects.length > 0).toBe(provider !== 'app')
+      const [, page = '', anchor = ''] = /(docs\/[\w-]+\.md)#([\w-]+)$/.exec(next) ?? []
+      expect(page !== '').toBe(kind === 'platform')
+      if (page !== '')
+        expect(readTemplate(page).toLowerCase().replaceAll('.', '')).toContain(
+          `\n## ${anchor.replace('-', ' ')}\n`,
+        )
     },
   )
 

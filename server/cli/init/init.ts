@@ -10,7 +10,7 @@ import { doctor, examineProvider } from '../doctor/doctor.ts'
 import { type Answers, gatherAnswers } from './answers.ts'
 import { openDialogue } from './dialogue.ts'
 import { exists, type NewFile, refuseObstacles, textIn, writeFiles } from './new-files.ts'
-import { envFileOf, filesOf, filled, isSecret } from './plan.ts'
+import { envFileOf, filesOf, isSecret } from './plan.ts'
 import { lookAround, type Surroundings } from './surroundings.ts'
 
 /** Writes the settings, keys and files of a server into the current folder, after looking around and asking for the rest. */
@@ -80,7 +80,7 @@ async function finish(
     )
   if (target.kind === 'app' && seen.proxyFile !== undefined)
     print(`Leave the paths of Drawbridge out of the matcher in ${seen.proxyFile}: docs/nextjs.md\n`)
-  let next = filled(target.next, answers).replace('npm install', seen.addPackage)
+  let next = target.next.replace('npm install', seen.addPackage)
   if (target.kind === 'folder' || target.kind === 'app') {
     const environment = { ...input.environment }
     for (const { setting, text } of given) environment[variableOf(setting)] = text

@@ -84,7 +84,7 @@ const form = /^.*DRAWBRIDGE_BASE_URL[^]*?https:\/\/mcp\.example\.com.*\n/
 const toolsEntry = /^[^#\n]*DRAWBRIDGE_TOOLS.*\n(?: +value: .*\n)?/m
 
 /** Puts the person's values into the place of the examples. What the place itself decides stays. */
-export function filled(text: string, { given, config, files, needsTools }: Answers): string {
+function filled(text: string, { given, config, files, needsTools }: Answers): string {
   const others = text.replace(block, '').replace(toolsEntry, '')
   const isMissing = ({ setting }: Answers['given'][number]): boolean =>
     !new RegExp(`^[^#\\n]*${variableOf(setting)}\\b`, 'm').test(others)

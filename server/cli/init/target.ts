@@ -14,7 +14,7 @@ export interface Target {
   needs: readonly ('baseUrl' | 'store')[]
   /** Settings that the place decides, unless they are given. */
   settings?: Settings
-  /** The next command. */
+  /** The next command, and where it goes on. */
   next: string
 }
 
@@ -30,15 +30,17 @@ function inFolder(settings: Settings, needs: Target['needs'], ...files: string[]
   }
 }
 
-/** A place that builds `deploy/Dockerfile`, which needs the package beside it. */
-function fromImage(files: readonly string[], needs: Target['needs'], next: string): Target {
+/** A place that builds `deploy/Dockerfile`, which needs the package beside it. `then` goes on from there. */
+function fromImage(needs: Target['needs'], files: readonly string[], then: string): Target {
   return {
     kind: 'platform',
     files: [...files, 'Dockerfile', '.dockerignore'],
     needs,
-    next: `npm pack drawbridge-server@${version} && ${next}`,
+    next: `npm pack drawbridge-server@${version}${then}`,
   }
 }
+
+const withSecrets = ', then, with the secrets of drawbridge.env: docs/where-to-run.md#'
 
 export const targets: Readonly<Record<string, Target>> = {
   local: inFolder({}, []),
@@ -46,33 +48,17 @@ export const targets: Readonly<Record<string, Target>> = {
   nginx: inFolder({ trustedProxies: '127.0.0.1' }, ['baseUrl'], 'nginx.conf'),
   compose: {
     ...fromImage(
-      ['compose.yaml'],
       ['baseUrl'],
-      'sudo chown 1000 secret-keys && docker compose up -d --build',
+      ['compose.yaml'],
+      ' && sudo chown 1000 secret-keys && docker compose up -d --build',
     ),
     kind: 'image',
     settings: { trustedProxies: 'private', secretKeys: 'file:/run/secrets/secret-keys' },
   },
-  fly: fromImage(
-    ['fly.toml'],
-    ['baseUrl'],
-    'fly apps create drawbridge-example && fly secrets import --stage < drawbridge.env && fly deploy --ha=false',
-  ),
-  railway: fromImage(
-    ['railway.json', 'railway.env'],
-    ['baseUrl', 'store'],
-    "railway init && railway add --service drawbridge && cat railway.env drawbridge.env | grep -v '^#' | xargs railway variable set --skip-deploys && railway up",
-  ),
-  render: fromImage(
-    ['render.yaml'],
-    ['baseUrl', 'store'],
-    'git add . && git commit -m Drawbridge && git push, then New, Blueprint at Render; its secrets are in drawbridge.env',
-  ),
-  'cloud-run': fromImage(
-    ['cloud-run.yaml'],
-    ['baseUrl', 'store'],
-    'the commands of docs/where-to-run.md#cloud-run; its secrets are in drawbridge.env',
-  ),
+  fly: fromImage(['baseUrl'], ['fly.toml'], `${withSecrets}flyio`),
+  railway: fromImage(['baseUrl', 'store'], ['railway.json', 'railway.env'], `${withSecrets}railway`),
+  render: fromImage(['baseUrl', 'store'], ['render.yaml'], `${withSecrets}render`),
+  'cloud-run': fromImage(['baseUrl', 'store'], ['cloud-run.yaml'], `${withSecrets}cloud-run`),
   nextjs: {
     kind: 'app',
     files: ['route.ts', 'next.config.drawbridge.ts'],
