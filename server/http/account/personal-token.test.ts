@@ -302,6 +302,23 @@ describe('a refused personal token', () => {
     expect(page.html).not.toMatch(/mcpt_[\w-]{43}/)
   })
 
+  it('an access rule about personal tokens holds when one is made, and at the next call of one that is there', async () => {
+    await server.close()
+    const access = join(temporaryFolder(), 'access.json')
+    const write = (rules: object[]): void => writeFileSync(access, JSON.stringify({ rules }))
+    write([{ allow: {} }])
+    await start({ access })
+    const token = await make()
+    expect(await statusOf(token)).toBe(200)
+    write([{ deny: { client: ['personal_token'] } }, { allow: {} }])
+    server.runtime.advance(2)
+    expect(await statusOf(token)).toBe(401)
+    const page = await browser.submit(await ask({ name: 'other' }), 'password', account)
+    expect(page.status).toBe(403)
+    expect(page.html).not.toMatch(/mcpt_[\w-]{43}/)
+    expect((await server.connect()).tokens.access_token).toMatch(/^mcpa_/)
+  })
+
   it('with personal tokens off there is no form, a token made before is refused, and can still be ended', async () => {
     await server.close()
     const store = `sqlite:${join(temporaryFolder(), 'server.db')}`

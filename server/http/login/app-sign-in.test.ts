@@ -346,6 +346,30 @@ describe('a sign-in in the web app', () => {
     expect(signedOut).toEqual([signInSample('ada').session.accessToken])
   })
 
+  it('a personal token is made by one click in the app, whose page says so, with a workspace chosen here', async () => {
+    login = await create({ personalTokens: true })
+    browser = login.browser()
+    workspaces = [sales, legal]
+    const first = requestOf(await browser.visit('http://localhost:8787/account/connections'))
+    const page = await browser.visit(await allowedBy(first))
+    const form = { name: 'CI', days: '7', scope: ['notes:write'], action: 'make_token' }
+    const request = requestOf(await browser.submit(page, 'days', form))
+    expect((await get(request)).body).toMatchObject({
+      purpose: 'connections',
+      sentences: [expect.stringContaining('make the token “CI”')],
+    })
+    const choice = await browser.visit(await allowedBy(request))
+    expect(choice.html).not.toMatch(/mcpt_/)
+    const made = await browser.submit(choice, 'workspace', { workspace: 'legal' })
+    expect(made.html).toMatch(/mcpt_[\w-]{43}/)
+    const [record] = await login.shared.store.listGrants(undefined, { after: '', limit: 9 })
+    expect(record?.grant).toMatchObject({
+      clientId: 'personal_token:CI',
+      scope: 'mcp notes:write',
+      workspace: legal,
+    })
+  })
+
   it('a second factor is asked for on our page after the click', async () => {
     needsCode = true
     workspaces = [sales, legal]

@@ -171,6 +171,30 @@ describe('a service', () => {
     expect(server.logged()).not.toContain('provider_probe_failed')
   })
 
+  it.each<[what: string, settings: Settings]>([
+    ['many sessions of a person', { providerSessions: 'many' }],
+    ['one session of a person', { providerSessions: 'one' }],
+  ])('an OpenID provider that cannot be reached, with %s, is not asked about it', async (_what, settings) => {
+    await server.close()
+    await start({
+      provider: 'oidc',
+      providerUrl: 'https://id.example.com',
+      providerClientId: 'drawbridge',
+      secretKeys: `a:${Buffer.alloc(32, 1).toString('base64')}`,
+      sessionCheck: '1m',
+      ...settings,
+    })
+    const [first, second] = [await token(), await token()]
+    server.runtime.advance(600)
+    expect(await Promise.all([statusOf(first), statusOf(second)])).toEqual([200, 200])
+    const [record] = await server.app.store.listGrants(undefined, { after: '', limit: 1 })
+    await server.app.store.endGrant(record?.grant.id ?? '', 'revoked_by_operator', server.runtime.now())
+    expect(
+      (await Promise.all([statusOf(first), statusOf(second)])).toSorted((one, other) => one - other),
+    ).toEqual([200, 401])
+    expect(server.logged()).not.toContain('provider_refresh_failed')
+  })
+
   it('metadata announces client_credentials once there is a service', async () => {
     const announced = async (): Promise<boolean> =>
       (await (await server.fetch('/.well-known/oauth-authorization-server')).text()).includes(
