@@ -76,7 +76,7 @@ describe('the faults of a file of variables', () => {
     ])
   })
 
-  it('lines that are no variable are named without repeating them, all at once', () => {
+  it('a file with lines that name no variable is refused with all of them at once, none repeated', () => {
     writeFileSync(path, 'A=1\nhunter2\n\n# fine\nB=2\n- hunter2: x\n')
     const error = thrownBy(() => loadEnvFile(path, {}))
     expect(error).toMatchObject({

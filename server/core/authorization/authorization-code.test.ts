@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../store-unavailable.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   addGrant,
@@ -260,6 +261,22 @@ describe('the grant that a client has stepped up from', () => {
   ])('a grant stays when the new one %s', async (_what, changes, of) => {
     expect(await stepUp(grantSample('old', { ...older, ...of }), changes)).toBeUndefined()
     expect(ended).toEqual([])
+  })
+
+  it('a client gets its tokens, and keeps both grants, if the store fails once they are issued', async () => {
+    const sample = grantSample('old', older)
+    const failing = { findGrant: () => Promise.reject(new StoreUnavailableError('The store is down.', { cause: undefined })) }
+    const works = ports.store
+    ports = { ...ports, store: Object.setPrototypeOf(failing, works) as typeof works }
+    await addGrant(store, sample)
+    const given = { scope: 'mcp a b', workspace: sales, replaces: sample.grant.id }
+    ;({ code } = await issueAuthorizationCode({ ...authorizationRequest(), ...given }, signInSample(), {
+      ...ports,
+      scopes,
+    }))
+    ports = { ...ports, scopes }
+    expect(await accessIsLive((await redeem()).access_token)).toBe(true)
+    expect((await works.findGrant('grant old'))?.end).toBeUndefined()
   })
 
   it('a grant ends when the name of its workspace has changed since', async () => {

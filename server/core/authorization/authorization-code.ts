@@ -14,6 +14,7 @@ import {
   type Workspace,
 } from '../session/grant.ts'
 import { isLive } from '../session/grant-pages.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 import { requireOurResource } from '../tokens/resource.ts'
 import type { ScopeCatalogue } from '../tokens/scope.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
@@ -136,7 +137,8 @@ export async function redeemGrantCode(
   const redemption = await store.redeemAuthorizationCode(record.codeHash, tokens, now)
   switch (redemption.kind) {
     case 'redeemed':
-      await endOutgrown(record, ports)
+      // The code is used up: the client must get its tokens even if the store fails now. Then both connections stay.
+      await endOutgrown(record, ports).catch(ignoreOutage)
       return { grant, response: tokenResponse(pair, now) }
     case 'used':
       if (now - redemption.redeemedAt <= reuseGraceSeconds) throw unusableCode('already used')
@@ -150,12 +152,15 @@ export async function redeemGrantCode(
   }
 }
 
+function ignoreOutage(error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) throw error
+}
+
 /** True when a code stands for a device's approval. Clients cannot redeem such a code, as no verifier matches it. */
 export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'codeChallenge'>): boolean {
   return codeChallenge === ''
 }
 
-/** Ends a grant whose code was reused. Reports it once: the holder of the code and its verifier could otherwise fill the log. */
 /** Ends the grant that a client has stepped up from, if it has nothing that the new one lacks, and less. */
 async function endOutgrown(
   { grant, replaces }: AuthorizationCodeRecord,
@@ -172,6 +177,7 @@ async function endOutgrown(
   reportGrantEnd(older.grant, 'replaced')
 }
 
+/** Ends a grant whose code was reused. Reports it once: the holder of the code and its verifier could otherwise fill the log. */
 async function endReused(
   { id }: Grant,
   { store, runtime, reportGrantEnd }: AuthorizationCodePorts,

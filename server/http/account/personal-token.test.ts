@@ -319,7 +319,7 @@ describe('a refused personal token', () => {
     expect((await server.connect()).tokens.access_token).toMatch(/^mcpa_/)
   })
 
-  it('with personal tokens off there is no form, a token made before is refused, and can still be ended', async () => {
+  it('with personal tokens off, the page has no form, and a token made before is refused and can still be ended', async () => {
     await server.close()
     const store = `sqlite:${join(temporaryFolder(), 'server.db')}`
     await start({ store })

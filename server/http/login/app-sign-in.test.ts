@@ -505,7 +505,7 @@ describe('an attack on a sign-in in the web app', () => {
     expect(await allow(request)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 
-  it('the seal of another page is no request', async () => {
+  it('the seal of another page is refused as a request', async () => {
     const entry = await browser.visit('http://localhost:8787/oauth/device')
     const [, form = ''] = /name="form" value="([^"]*)"/.exec(entry.html) ?? []
     expect(form).not.toBe('')

@@ -61,8 +61,8 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
         const answer = await declaration.call(reading.value, context as ToolContext)
         return await checkAnswer(answer, output)
       } catch (error) {
-        // After an abort the error is expected, and there is no client to answer.
         if (error instanceof ServiceCallerError) return toolError(error.message)
+        // After an abort the error is expected, and there is no client to answer.
         if (!context.signal.aborted) report(name, error)
         return toolFailure()
       }

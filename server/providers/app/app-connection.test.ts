@@ -43,7 +43,7 @@ function end({ server }: AppFixture, jwt: string | undefined): Promise<Response>
 }
 
 describe('a connection of a user of the web app', () => {
-  it('lasts for SESSION_TTL without a question to the app, if there is no SESSION_URL', async () => {
+  it('a connection lasts for SESSION_TTL without a question to the app, where SESSION_URL is not set', async () => {
     const app = await start({ sessionTtl: '90d' })
     const { clientId, tokens } = await app.connect({ ...ada, token: 'app-token', expires_in: 60 })
     let { access_token: token, refresh_token: refresh } = tokens

@@ -28,7 +28,7 @@ describe('the address of a database', () => {
     expect(pool.connectionString).toBe('postgres://db/main')
   })
 
-  it('schema names the schema of the tables, and is no parameter of the connection', () => {
+  it('the parameter schema names the schema of the tables, and is not sent to the database as an option', () => {
     const { schema, pool } = parsePostgresUrl('postgres://db/main?schema=draw_bridge1')
     expect({ schema, address: pool.connectionString }).toEqual({
       schema: 'draw_bridge1',
