@@ -265,7 +265,9 @@ describe('the grant that a client has stepped up from', () => {
 
   it('a client gets its tokens, and keeps both grants, if the store fails once they are issued', async () => {
     const sample = grantSample('old', older)
-    const failing = { findGrant: () => Promise.reject(new StoreUnavailableError('The store is down.', { cause: undefined })) }
+    const failing = {
+      findGrant: () => Promise.reject(new StoreUnavailableError('The store is down.', { cause: undefined })),
+    }
     const works = ports.store
     ports = { ...ports, store: Object.setPrototypeOf(failing, works) as typeof works }
     await addGrant(store, sample)
