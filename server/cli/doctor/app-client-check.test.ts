@@ -42,19 +42,21 @@ it('doctor passes a client that the OAuth server of the project knows', async ()
 })
 
 it.each<[what: string, changes: Partial<ServerConfig>, message: RegExp]>([
-  ['an old secret', { providerClientSecret: 'old' }, /refuses DRAWBRIDGE_PROVIDER_CLIENT_ID/],
+  ['an old secret', { providerClientSecret: 'old' }, /answers invalid_credentials: .*newest secret/],
   [
     'an unknown client',
     { providerClientId: '1c1d2e3f-0000-4000-8000-00000000c11e' },
-    /refuses DRAWBRIDGE_PROVIDER/,
+    /answers oauth_client_not_found and invalid_credentials: .*register another/,
   ],
   [
     'another address of this server',
     { baseUrl: 'https://other.example' },
-    /may not return to https:\/\/other\.example\/oauth\/callback\.$/,
+    /answers validation_failed: .*redirect URI .*: https:\/\/other\.example\/oauth\/callback$/,
   ],
-])('doctor fails for %s at the OAuth server', async (_what, changes, message) => {
-  expect(await examine(changes)).toMatchObject({ state: 'fail', message: expect.stringMatching(message) })
+])('doctor fails for %s at the OAuth server, and says what to set', async (_what, changes, text) => {
+  const { state, message, fix } = (await examine(changes))!
+  expect(state).toBe('fail')
+  expect(`${message} ${fix}`).toMatch(text)
 })
 
 it('doctor fails for an OAuth server that is off', async () => {
@@ -62,8 +64,8 @@ it('doctor fails for an OAuth server that is off', async () => {
   provider = startProvider()
   expect(await examine()).toMatchObject({
     state: 'fail',
-    message: expect.stringContaining('is off'),
-    fix: expect.stringContaining('OAuth Server'),
+    message: 'The OAuth server of the project answers feature_disabled: no one can sign in by the app.',
+    fix: 'Turn it on in the dashboard, Authentication, OAuth Server.',
   })
 })
 
@@ -74,11 +76,26 @@ const toCallback = (query: string) => (): Response =>
   })
 
 it.each<[what: string, start: () => Response, state: string, message: RegExp]>([
-  ['no authorization path', toCallback('error=server_error'), 'fail', /has no authorization path/],
-  ['another error', toCallback('error=invalid_request'), 'warn', /answers invalid_request and /],
-  ['a redirect without anything', toCallback(''), 'warn', /answers nothing/],
-  ['a gateway', () => new Response('<html>', { status: 403 }), 'warn', /answers 403 and/],
-  ['no OAuth server at all', () => new Response('404 page not found', { status: 404 }), 'fail', /is off/],
+  [
+    'no authorization path',
+    toCallback('error=server_error'),
+    'fail',
+    /answers server_error: no one can sign in/,
+  ],
+  [
+    'another error',
+    toCallback('error=invalid_request'),
+    'warn',
+    /answers invalid_request, which may be a fault/,
+  ],
+  ['a redirect without anything', toCallback(''), 'warn', /answers nothing,/],
+  ['a gateway', () => new Response('<html>', { status: 403 }), 'warn', /answers 403,/],
+  [
+    'no OAuth server at all',
+    () => new Response('404 page not found', { status: 404 }),
+    'fail',
+    /answers 404: no one can sign in/,
+  ],
 ])('doctor, at an OAuth server with %s', async (_what, start, state, message) => {
   const found = await examine({}, async (request) =>
     request.url.includes('/oauth/authorize') ? start() : provider.fetch(request),
@@ -86,11 +103,12 @@ it.each<[what: string, start: () => Response, state: string, message: RegExp]>([
   expect(found).toMatchObject({ state, message: expect.stringMatching(message) })
 })
 
-it('doctor tells a project without page of its own which path to set', async () => {
+it('doctor says which authorization path to set, and when no page need be there', async () => {
   const broken: Fetch = async (request) =>
     request.url.includes('/oauth/authorize') ? toCallback('error=server_error')() : provider.fetch(request)
-  expect((await examine({ signInUrl: undefined }, broken))?.fix).toContain("the app's page of consent")
-  expect((await examine({}, broken))?.fix).toContain('No page need be there')
+  const fix = (await examine({}, broken))?.fix
+  expect(fix).toContain("the app's page of consent")
+  expect(fix).toContain('With DRAWBRIDGE_SIGN_IN_URL no page need be there')
 })
 
 it('doctor says nothing of a client while the project does not answer, which another check reports', async () => {

@@ -96,6 +96,28 @@ export async function giveBack(
   }
 }
 
+/**
+ * Does `work` unless it was done under `key` within `seconds`, at any instance; undefined if it was, or is being done. Work that
+ * rejects does not count.
+ */
+export async function doOnce<Result>(
+  key: string,
+  seconds: number,
+  work: () => Promise<Result>,
+  { store, runtime }: AttemptLimitPorts,
+): Promise<Result | undefined> {
+  const { count, windowEndsAt } = await store.countAttempt(key, seconds, runtime.now())
+  let isDone = false
+  try {
+    if (count > 1) return undefined
+    const result = await work()
+    isDone = true
+    return result
+  } finally {
+    if (!isDone) await store.returnAttempt(key, windowEndsAt)
+  }
+}
+
 /** Limits per address come first: a source that exceeds them does not use up the shared ones. */
 export function limitsOf(
   { kind, perAddress, everyone }: AttemptRule,

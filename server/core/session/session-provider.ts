@@ -158,12 +158,12 @@ export interface LogoutNotice {
 }
 
 /** A user who agreed in the web app: `url` brings the browser back here, as from a social sign-in whose `secret` stays on the server. */
-interface AppSignIn {
+export interface AppSignIn {
   url: string
   secret: string
   identity: Identity
   /** The user's own access token, with which the app is asked for their workspaces. */
-  providerToken?: string | undefined
+  providerToken: string
   /** Identifies a proof that may be used once; undefined: it may be used again while it is valid. */
   singleUse?: string | undefined
 }

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AttemptStore } from '../limits/attempt-limit.ts'
+import { type AttemptStore, doOnce } from '../limits/attempt-limit.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import { type GrantRecord, type GrantStore, type ReportGrantEnd, userIdOf } from '../session/grant.ts'
 import { isLive, readGrants } from '../session/grant-pages.ts'
@@ -27,16 +27,8 @@ export interface ProviderLogoutPorts {
  * it has not counted. Without a user, all grants are searched.
  */
 export async function endLoggedOut(notice: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {
-  const { store, provider, runtime } = ports
-  const key = `logout ${hashSecret(JSON.stringify([provider.issuer, notice.id]))}`
-  const { count, windowEndsAt } = await store.countAttempt(key, rememberedSeconds, runtime.now())
-  if (count > 1) return 0
-  try {
-    return await endGrantsOf(notice, ports)
-  } catch (error) {
-    await store.returnAttempt(key, windowEndsAt)
-    throw error
-  }
+  const key = `logout ${hashSecret(JSON.stringify([ports.provider.issuer, notice.id]))}`
+  return (await doOnce(key, rememberedSeconds, () => endGrantsOf(notice, ports), ports)) ?? 0
 }
 
 async function endGrantsOf({ sub, sid }: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {

@@ -4,57 +4,45 @@ import { fillText } from '../../texts/text.ts'
 import { describeScope } from '../describe-scope.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import { claimedName } from '../pages/names.ts'
-import type { DeviceView, RequestView } from '../pages/sign-in-subject.ts'
+import type { SubjectView } from '../pages/sign-in-subject.ts'
 import { subjectView } from './draw.ts'
 import type { SignInVisit } from './login-subject.ts'
+
+const purposes = { authorization: 'client', device: 'device', account: 'connections' }
 
 /** Describes a sign-in for the web app's own page: facts, and ready sentences in the language of the sign-in. */
 export function describeAppRequest(visit: SignInVisit, expiresAt: number): object {
   const { subject, language, ports } = visit
   const view = subjectView(visit, true)
-  const common = { expires_at: new Date(expiresAt * 1000).toISOString() }
-  if (view.kind === 'account' || subject.kind === 'account') {
-    const { subject: texts, token, common } = language.texts
-    const name = view.kind === 'account' ? view.tokenName : undefined
-    const quoted =
-      name === undefined ? '' : fillText(common.quoted, { name: claimedName(name, common.noName) })
-    const sentence = fillText(name === undefined ? texts.accountAsk : token.signInAsk, {
-      app: ports.app.appName,
-      name: quoted,
-    })
-    return {
-      client: null,
-      returns_to: null,
-      purpose: 'connections',
-      sentences: [sentence],
-      scopes: [],
-      ...common,
-    }
-  }
-  const { name, verifiedHost, describedBy, vouched } = view.client
+  const client = view.kind === 'account' ? undefined : view.client
+  const scopes = subject.kind === 'account' ? [] : askedScope(subject).split(' ')
   return {
-    client: {
-      name: claimedName(name, language.texts.common.noName),
-      verified: verifiedHost !== undefined || vouched === true,
-      host: verifiedHost ?? describedBy ?? null,
-    },
+    client: client
+      ? {
+          name: claimedName(client.name, language.texts.common.noName),
+          verified: client.verifiedHost !== undefined || client.vouched === true,
+          host: client.verifiedHost ?? client.describedBy ?? null,
+        }
+      : null,
     returns_to: view.kind === 'authorization' ? view.redirectHost : null,
-    purpose: view.kind === 'authorization' ? 'client' : 'device',
+    purpose: purposes[view.kind],
     sentences: sentencesOf(view, ports.app.appName, language),
-    scopes: askedScope(subject)
-      .split(' ')
-      .flatMap((value) => {
-        const [text] = describeScope(value, ports.codes.scopes, language)
-        const fixed = subject.boxes?.some(({ scope }) => scope === value) !== true
-        return text === undefined ? [] : { value, text, fixed }
-      }),
-    ...common,
+    scopes: scopes.flatMap((value) => {
+      const fixed = subject.boxes?.some(({ scope }) => scope === value) !== true
+      return describeScope(value, ports.codes.scopes, language).map((text) => ({ value, text, fixed }))
+    }),
+    expires_at: new Date(expiresAt * 1000).toISOString(),
   }
 }
 
 /** Says who asks, how far that is proven, where the browser returns, and how long it lasts. */
-function sentencesOf(view: RequestView | DeviceView, app: string, language: Language): string[] {
-  const { appSignIn: texts, subject } = language.texts
+function sentencesOf(view: SubjectView, app: string, language: Language): string[] {
+  const { appSignIn: texts, subject, token } = language.texts
+  if (view.kind === 'account') {
+    const { tokenName: name } = view
+    if (name === undefined) return [fillText(subject.accountAsk, { app })]
+    return [fillText(token.signInAsk, { app, name: quoted(name, language) })]
+  }
   const who = clientSentences(view.client, app, language)
   const lasting = view.permissions.slice(-1).map((text) => `${text}.`)
   if (view.kind === 'device') {
@@ -71,13 +59,15 @@ function sentencesOf(view: RequestView | DeviceView, app: string, language: Lang
 function clientSentences(
   { name, verifiedHost, describedBy, vouched }: ClientView,
   app: string,
-  { texts: { appSignIn: texts, common } }: Language,
+  language: Language,
 ): string[] {
+  const { appSignIn: texts } = language.texts
   if (verifiedHost !== undefined) return [fillText(texts.verified, { host: verifiedHost, app })]
-  const quoted = fillText(common.quoted, { name: claimedName(name, common.noName) })
-  if (vouched) return [fillText(texts.vouched, { name: quoted, app })]
-  const unverified = fillText(texts.unverified, { name: quoted, app })
-  return describedBy === undefined
-    ? [unverified]
-    : [unverified, fillText(texts.claims, { host: describedBy })]
+  const who = fillText(vouched ? texts.vouched : texts.unverified, { name: quoted(name, language), app })
+  if (vouched || describedBy === undefined) return [who]
+  return [who, fillText(texts.claims, { host: describedBy })]
+}
+
+function quoted(name: string, { texts: { common } }: Language): string {
+  return fillText(common.quoted, { name: claimedName(name, common.noName) })
 }

@@ -456,11 +456,11 @@ describe('an attack on a sign-in in the web app', () => {
     expect((await browser.visit(url)).status).toBe(400)
   })
 
-  it('a request can be answered again after two answers at the same time, of which one was refused and one failed', async () => {
+  it('a request can be answered again after two answers at the same time that failed', async () => {
     const request = await begin()
     failure = 'transient'
     const both = await Promise.all([allow(request), allow(request)])
-    expect(both.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([400, 503])
+    expect(both.map(({ status }) => status)).toEqual([503, 503])
     failure = undefined
     await allowedBy(request)
   })
@@ -475,8 +475,11 @@ describe('an attack on a sign-in in the web app', () => {
 
   it('a proof that may be used once signs in once, over all requests', async () => {
     expect((await post({ request: await begin(), allow: true }, { bearer: 'once-1' })).status).toBe(200)
-    const again = await post({ request: await begin(), allow: true }, { bearer: 'once-1' })
+    const request = await begin()
+    const again = await post({ request, allow: true }, { bearer: 'once-1' })
     expect(again).toMatchObject({ status: 401, body: { error: 'invalid_token' } })
+    // The request is not used up by it.
+    await allowedBy(request)
     expect((await post({ request: await begin(), allow: true }, { bearer: 'once-2' })).status).toBe(200)
   })
 

@@ -3,20 +3,21 @@ import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { z } from 'zod'
 import {
   allowInApp,
-  AppAnswerRefused,
-  answerOnce,
-  denialUrl,
+  denyInApp,
+  openAppRequest,
   type OpenAppRequest,
-  readAppRequest,
+  proveInApp,
 } from '../../core/sign-in/app-sign-in.ts'
-import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
-import { clientIdOf } from '../../core/sign-in/sign-in-transaction.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
-import { httpError, json, oauthFailure, pageLanguage, retryHeaders } from '../response.ts'
+import { bearerOf } from '../middleware/caller.ts'
+import { httpError, json, pageLanguage, retryHeaders } from '../response.ts'
 import { describeAppRequest } from './app-request.ts'
-import { findSignIn, type LoginPorts, type LoginVisit, type SignInVisit } from './login-subject.ts'
-import { failureText, provenAccountFailure } from './sign-in-failure.ts'
+import { LoginError } from './login-error.ts'
+import { findSignIn, type LoginPorts, type LoginVisit, purposeOf, type SignInVisit } from './login-subject.ts'
+import { takeScopes, wantedGrant } from './scope-form.ts'
+import { failureText, reportedFailure, type SignInReason } from './sign-in-failure.ts'
+import { findWorkspace } from './workspace-choice.ts'
 
 const answerSchema = z.object({
   request: z.string(),
@@ -49,85 +50,75 @@ export function createAppSignInEndpoint(ports: LoginPorts): Endpoint {
 }
 
 async function describe(visit: LoginVisit): Promise<Reply> {
-  const sealed = new URL(visit.request.url).searchParams.get('request') ?? ''
-  const { opened, found } = await openRequest(sealed, visit)
-  return json(describeAppRequest(found, opened.expiresAt))
+  const opened = openAppRequest(
+    new URL(visit.request.url).searchParams.get('request') ?? '',
+    visit.ports.signIn,
+  )
+  return json(describeAppRequest(await findAsked(opened, visit), opened.expiresAt))
 }
 
 async function answer(visit: LoginVisit): Promise<Reply> {
-  const parsed = answerSchema.safeParse(await readJson(visit.request))
-  if (!parsed.success) {
+  const { success, data } = answerSchema.safeParse(await readJson(visit.request))
+  if (!success) {
     const description =
       'Send a JSON object with request, allow (true or false), and perhaps scope and workspace.'
     throw new OAuthError('invalid_request', description)
   }
-  const { request: sealed, allow, ...choice } = parsed.data
   const { signIn } = visit.ports
-  const { opened, found } = await openRequest(sealed, visit)
-  const redirectTo = (): Promise<string> =>
-    allow ? allowed(opened, choice, found) : Promise.resolve(denialUrl(sealed, signIn))
-  try {
-    const url = await answerOnce(opened, redirectTo, signIn)
-    if (url !== 'answered') return json({ redirect_to: url })
-    throw new OAuthError('invalid_request', 'This request was answered already. Connect again in the client.')
-  } catch (error) {
-    return refusal(error, found)
-  }
+  const opened = openAppRequest(data.request, signIn)
+  const found = await findAsked(opened, visit)
+  if (!data.allow) return json({ redirect_to: await denyInApp(opened, data.request, signIn) })
+  return allow(opened, data, found).catch((error: unknown) => refusal(error, found))
 }
 
-/** Opens a request, and finds its client. Throws `invalid_request`. */
-async function openRequest(
-  sealed: string,
-  visit: LoginVisit,
-): Promise<{ opened: OpenAppRequest; found: SignInVisit }> {
-  const opened = readAppRequest(sealed, visit.ports.signIn)
-  if (opened.kind !== 'open') {
-    const description = {
-      expired: 'This request is over ten minutes old. Connect again in the client.',
-      invalid: 'This request is not one of this server. Send the parameter request of the page as it came.',
-    }[opened.kind]
-    throw new OAuthError('invalid_request', description)
-  }
+/** Finds the client of a request. Throws `invalid_request`. */
+async function findAsked({ value: { purpose } }: OpenAppRequest, visit: LoginVisit): Promise<SignInVisit> {
   // The browser is not here: it proves itself when it returns.
   const visitor = { binding: '', address: visit.context.address, knownAccounts: [] }
-  const found = await findSignIn(opened.value.purpose, visitor, visit)
-  if (found) return { opened, found }
+  const found = await findSignIn(purpose, visitor, visit)
+  if (found) return found
   throw new OAuthError('invalid_request', 'The client of this request is no longer registered.')
 }
 
-function allowed(
+async function allow(
   opened: OpenAppRequest,
-  { scope, workspace: workspaceId }: Pick<z.output<typeof answerSchema>, 'scope' | 'workspace'>,
-  { request, ports }: SignInVisit,
-): Promise<string> {
-  const [, proof = ''] = /^bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
-  if (proof === '') throw new ProviderError('invalid_token', 'There is no bearer token.')
-  const { workspaces } = ports.changes
-  return allowInApp(opened, { proof, scope, workspaceId }, { ...ports.signIn, workspaces })
+  { scope, workspace: posted }: z.output<typeof answerSchema>,
+  asked: SignInVisit,
+): Promise<Reply> {
+  const { request, language, ports } = asked
+  const scopes = scope?.split(' ').filter((name) => name !== '')
+  const { subject } = takeScopes(scopes, true, asked)
+  const proven = await proveInApp(opened, bearerOf(request), ports.signIn)
+  // A personal token is for a workspace that is chosen on our own page.
+  const wanted = subject.kind === 'account' ? undefined : wantedGrant(subject)
+  const choice = wanted ? await findWorkspace(proven, wanted, posted, asked) : { workspace: undefined }
+  if ('workspace' in choice) {
+    const purpose = { ...purposeOf({ ...asked, subject }), workspaceId: choice.workspace?.id }
+    return json({ redirect_to: await allowInApp(opened, purpose, proven, ports.signIn) })
+  }
+  const { workspace, failures } = language.texts
+  return choice.workspaces
+    ? failed('workspace_required', workspace.heading, 400, choice)
+    : failed('transient', failures.workspaces_unavailable, 503)
 }
 
-/** Failures after which the same answer can be sent again. */
-const passing: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
+/** The HTTP status of a failure, where it is not 403. After 503 the same answer can be sent again. */
+const otherStatus: Readonly<Partial<Record<SignInReason, number>>> = {
+  invalid_token: 401,
+  rate_limited: 503,
+  transient: 503,
+}
 
 /** Says why an answer was not taken, in the language of the sign-in. */
-function refusal(error: unknown, { subject, context, language }: SignInVisit): Reply {
-  const { texts } = language
-  if (error instanceof AppAnswerRefused) {
-    const { reason, workspaces } = error
-    if ((reason === 'scope' || reason === 'workspace') && subject.kind !== 'account')
-      context.report('choice_refused', { client_id: clientIdOf(subject), field: reason })
-    if (reason === 'workspaces_unavailable') return failed('transient', texts.failures[reason], 503)
-    if (reason === 'workspace_required') return failed(reason, texts.workspace.heading, 400, { workspaces })
-    return failed(`invalid_${reason}`, texts.errors.choice_refused.message, 400)
-  }
-  if (error instanceof OAuthError) return oauthFailure(error)
-  if (!(error instanceof ProviderError)) throw error
-  const failure = provenAccountFailure(error)
-  context.report('sign_in_failed', { failure: failure.reason, message: error.message })
-  const description = failureText(failure, language)
-  if (passing.has(error.failure)) return failed('transient', description, 503, {}, error.retryAfterSeconds)
-  if (error.failure !== 'invalid_token') return failed(failure.reason, description, 403)
-  return failed('invalid_token', texts.appSignIn.notProven, 401)
+function refusal(error: unknown, { context, language }: SignInVisit): Reply {
+  const { appSignIn, errors } = language.texts
+  if (error instanceof LoginError && error.details.field !== undefined)
+    return failed(`invalid_${error.details.field}`, errors.choice_refused.message, 400)
+  const failure = reportedFailure(error, context)
+  const { reason, retryAfterSeconds } = failure
+  const status = otherStatus[reason] ?? 403
+  const text = reason === 'invalid_token' ? appSignIn.notProven : failureText(failure, language)
+  return failed(status === 503 ? 'transient' : reason, text, status, {}, retryAfterSeconds)
 }
 
 function failed(error: string, description: string, status: number, more: object = {}, wait?: number): Reply {

@@ -11,6 +11,8 @@ type Details = Pick<ErrorView, 'detail' | 'back'> & {
   /** Replaces the next step: for an operator who reads the page. */
   nextStep?: string | undefined
   retryAfterSeconds?: number | undefined
+  /** The choice that was refused. */
+  field?: 'scope' | 'workspace'
 }
 
 /** Ends a request of the login flow with an error page instead of returning to the client. */

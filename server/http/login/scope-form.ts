@@ -60,17 +60,20 @@ export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
 }
 
 /**
- * Keeps which boxes are ticked in a form; `hasBoxes`: of the page that shows them. Throws `choice_refused` for a scope that was not
- * asked for, on any page.
+ * Keeps which boxes are ticked, by the posted scopes; undefined: all. `hasBoxes`: posted by the page that shows them. Throws
+ * `choice_refused` for a scope that was not asked for, on any page.
  */
-export function takeScopes(fields: URLSearchParams, hasBoxes: boolean, visit: SignInVisit): SignInVisit {
+export function takeScopes(
+  posted: readonly string[] | undefined,
+  hasBoxes: boolean,
+  visit: SignInVisit,
+): SignInVisit {
   const { subject } = visit
   if (subject.kind === 'account') return visit
-  const posted = fields.getAll('scope')
   const asked = askedScope(subject).split(' ')
-  if (posted.some((scope) => !asked.includes(scope))) refuseChoice('scope', subject.client.id, visit)
+  if (posted?.some((scope) => !asked.includes(scope))) refuseChoice('scope', subject.client.id, visit)
   if (!hasBoxes) return visit
-  const boxes = subject.boxes?.map(({ scope }) => ({ scope, ticked: posted.includes(scope) }))
+  const boxes = subject.boxes?.map(({ scope }) => ({ scope, ticked: posted?.includes(scope) ?? true }))
   return { ...visit, subject: { ...subject, boxes } }
 }
 
@@ -81,7 +84,7 @@ export function refuseChoice(
   { context }: Pick<LoginVisit, 'context'>,
 ): never {
   context.report('choice_refused', { client_id: clientId, field })
-  throw new LoginError('choice_refused')
+  throw new LoginError('choice_refused', { field })
 }
 
 /** Lets the browser remember the choice, for a step-up, where the server has scopes to choose. */

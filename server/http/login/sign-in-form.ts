@@ -116,7 +116,7 @@ async function openForm(
   const { purpose, ...waiting } = opened.value
   const visit = await findSignIn(purpose, visitorOf(opened.binding, arrived), arrived)
   if (!visit) throw new LoginError('client_unknown')
-  return { visit: takeScopes(fields, isFirstPage(waiting), visit), ...waiting }
+  return { visit: takeScopes(fields.getAll('scope'), isFirstPage(waiting), visit), ...waiting }
 }
 
 /** Sends the browser to where the person signs in, or says on the login page why not. */

@@ -1,5 +1,6 @@
 import { overviewOf } from '../../core/session/connection.ts'
-import { userOf } from '../../core/session/grant.ts'
+import { userOf, type Workspace } from '../../core/session/grant.ts'
+import type { Identity } from '../../core/session/session-provider.ts'
 import {
   awaitWorkspace,
   type CompletedSignIn,
@@ -13,30 +14,40 @@ import { refuseChoice, type WantedGrant } from './scope-form.ts'
 const maxGrants = 200
 
 /**
- * Returns the posted workspace of the user, or their only one, or none. Else, and while the app does not list them, stores the sign-in
- * and returns the page that asks. `id`: it is stored already. Throws `choice_refused` for
- * another person's workspace.
+ * Returns the posted workspace of the user, or their only one, or none. Else those to choose from; undefined while the app does not
+ * list them. Throws `choice_refused` for another person's workspace.
  */
+export async function findWorkspace(
+  { identity, providerToken }: { identity: Identity; providerToken: string },
+  { clientId, scope }: WantedGrant,
+  posted: string | undefined,
+  visit: SignInVisit,
+): Promise<WorkspaceChoice | { workspaces: readonly Workspace[] | undefined }> {
+  const { changes, codes } = visit.ports
+  if (!changes.workspaces) return { workspace: undefined }
+  const user = userOf(identity, codes.providerIssuer)
+  const workspaces = await changes.workspaces({ user, clientId, scope, providerToken: () => providerToken })
+  if (!workspaces || (posted === undefined && workspaces.length > 1)) return { workspaces }
+  const workspace = posted === undefined ? workspaces[0] : workspaces.find(({ id }) => id === posted)
+  if (!workspace && posted !== undefined) refuseChoice('workspace', clientId, visit)
+  return { workspace }
+}
+
+/** As {@link findWorkspace}; where there is a choice, stores the sign-in and returns the page that asks. `id`: it is stored already. */
 export async function chooseWorkspace(
   completed: CompletedSignIn,
-  { clientId, scope }: WantedGrant,
+  wanted: WantedGrant,
   visit: SignInVisit,
   { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
-  const { store, changes, codes, signIn } = visit.ports
-  if (!changes.workspaces) return { workspace: undefined }
+  const { store, codes, signIn } = visit.ports
   const { session, identity } = completed.signIn
-  const user = userOf(identity, codes.providerIssuer)
-  const of = { user, clientId, scope, providerToken: () => session.accessToken }
-  const workspaces = await changes.workspaces(of)
-  if (workspaces && (posted !== undefined || workspaces.length < 2)) {
-    const workspace = posted === undefined ? workspaces[0] : workspaces.find(({ id }) => id === posted)
-    if (workspace || posted === undefined) return { workspace }
-    refuseChoice('workspace', clientId, visit)
-  }
+  const found = await findWorkspace({ identity, providerToken: session.accessToken }, wanted, posted, visit)
+  if ('workspace' in found) return found
   const id = waitingId ?? (await awaitWorkspace(completed, visit.subject.visitor, signIn))
+  const user = userOf(identity, codes.providerIssuer)
   const records = await store.listGrants({ userId: user.id }, { after: '', limit: maxGrants })
   const { live } = overviewOf(records, signIn.runtime.now())
-  const last = live.find(({ grant }) => grant.clientId === clientId)
-  return renderWorkspaces(visit, { id, workspaces, chosen: last?.grant.workspace?.id })
+  const last = live.find(({ grant }) => grant.clientId === wanted.clientId)
+  return renderWorkspaces(visit, { id, ...found, chosen: last?.grant.workspace?.id })
 }

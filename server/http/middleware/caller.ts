@@ -53,3 +53,8 @@ function sessionCookies(request: Request, { sessionTokens, cookieName: name }: C
     isSessionCookieName(cookie.name, { name }),
   )
 }
+
+/** Returns the bearer token of a request as it was sent; empty without one. */
+export function bearerOf({ headers }: Request): string {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+}

@@ -4,14 +4,7 @@ import { ProviderError, type SessionProvider } from '../../core/session/session-
 import type { Endpoint } from '../endpoint.ts'
 import { empty, httpError, oauthFailure } from '../response.ts'
 import { readForm, requiredParameter } from '../middleware/body.ts'
-
-type ReadNotice = (request: Request) => Promise<string>
-
-const readLogoutToken: ReadNotice = async (request) =>
-  requiredParameter(await readForm(request), 'logout_token')
-
-const readBearer: ReadNotice = async ({ headers }) =>
-  /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+import { bearerOf } from '../middleware/caller.ts'
 
 /**
  * `POST /oauth/backchannel_logout` (OpenID Connect Back-Channel Logout 1.0 section 2.5): the provider reports a sign-out. Responds
@@ -25,13 +18,12 @@ export function createBackchannelLogoutEndpoint(
   isApp: boolean,
   ports: ProviderLogoutPorts & Required<Pick<SessionProvider, 'readLogout'>>,
 ): Endpoint {
-  const readNotice = isApp ? readBearer : readLogoutToken
   return {
     path: `${basePath}/oauth/${isApp ? 'app/end' : 'backchannel_logout'}`,
     cors: 'none',
     methods: {
       async POST(request, context) {
-        const token = await readNotice(request)
+        const token = isApp ? bearerOf(request) : requiredParameter(await readForm(request), 'logout_token')
         try {
           const notice = await ports.readLogout(token)
           const ended = await endLoggedOut(notice, ports)

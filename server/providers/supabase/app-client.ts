@@ -33,33 +33,31 @@ export async function startPkce(
 
 type Call = (request: GotrueRequest, readRefusal: ReadRefusal) => Promise<unknown>
 
-/** A sign-in that has left: `secret` stays on the server. */
-interface Started {
+interface AppClientPorts extends AppClientConfig {
+  /** Base URL of the API to which `call` sends. */
   url: string
-  secret: string
+  call: Call
+  runtime: Pick<Runtime, 'randomBytes'>
 }
 
-/** Calls of the client. Tokens are returned as the API sent them. */
-export interface AppClient {
-  /** Returns where a browser asks the web app's page of consent. */
-  start(callbackUrl: string): Promise<Started & { state: string }>
-  /** Asks and approves in the name of the user of `bearer`, who has agreed; the URL is the return with the code. */
-  approve(bearer: string, request: { callbackUrl: string; state: string }): Promise<Started>
-  redeem(code: string, verifier: string, callbackUrl: string): Promise<unknown>
-  refresh(refreshToken: string): Promise<unknown>
-}
+/** The calls of a client. Tokens are returned as the API sent them. */
+export class AppClient {
+  readonly #ports: AppClientPorts
 
-/** Creates the calls of a client at the API at `url`, to which `call` sends. */
-export function createAppClient(
-  { url, id, secret }: AppClientConfig & { url: string },
-  call: Call,
-  runtime: Pick<Runtime, 'randomBytes'>,
-): AppClient {
-  const path = '/oauth/authorize'
-  const basic = { id, secret }
+  constructor(ports: AppClientPorts) {
+    this.#ports = ports
+  }
 
-  async function request(callbackUrl: string, state: string) {
-    const pkce = await startPkce(runtime)
+  /** Returns where a browser asks the web app's page of consent; `secret` stays on the server. */
+  async start({
+    callbackUrl,
+    state = encodeBase64url(this.#ports.runtime.randomBytes(16)),
+  }: {
+    callbackUrl: string
+    state?: string
+  }): Promise<{ url: string; secret: string; state: string }> {
+    const { url, id, runtime } = this.#ports
+    const { secret, challenge } = await startPkce(runtime)
     const parameters = {
       response_type: 'code',
       client_id: id,
@@ -67,47 +65,44 @@ export function createAppClient(
       // With openid, a project that signs with HS256 cannot answer.
       scope: 'email',
       state,
-      ...pkce.challenge,
+      ...challenge,
     }
-    return { query: new URLSearchParams(parameters).toString(), secret: pkce.secret }
+    return { url: `${url}/oauth/authorize?${new URLSearchParams(parameters).toString()}`, secret, state }
   }
 
-  const token = (fields: Record<string, string>, readRefusal: ReadRefusal): Promise<unknown> =>
-    call({ method: 'POST', path: '/oauth/token', body: new URLSearchParams(fields), basic }, readRefusal)
+  /** Asks and approves in the name of the user of `bearer`, who has agreed; the URL is the return with the code. */
+  async approve(
+    bearer: string,
+    to: { callbackUrl: string; state: string },
+  ): Promise<{ url: string; secret: string }> {
+    const { url, call } = this.#ports
+    const { url: asked, secret } = await this.start(to)
+    const send = async (request: GotrueRequest): Promise<unknown> => call(request, approvalFailure)
+    const page = await send({ method: 'GET', path: asked.slice(url.length), expects: 'redirect' })
+    const path = `/oauth/authorizations/${readAuthorizationId(page)}`
+    const approval = { path: `${path}/consent`, body: { action: 'approve' }, bearer }
+    // An earlier consent of this user is approved at once.
+    const redirect =
+      redirectOf(await send({ method: 'GET', path, bearer })) ??
+      redirectOf(await send({ method: 'POST', ...approval }))
+    const parameters = URL.parse(redirect ?? '')?.searchParams
+    const isOurs = redirect?.split('?')[0] === to.callbackUrl && parameters?.get('state') === to.state
+    if (redirect !== undefined && isOurs && parameters.get('code')) return { url: redirect, secret }
+    throw new ProviderError('protocol', 'The OAuth server approved without the code of this sign-in.')
+  }
 
-  return {
-    async start(callbackUrl) {
-      const state = encodeBase64url(runtime.randomBytes(16))
-      const { query, secret } = await request(callbackUrl, state)
-      return { url: `${url}${path}?${query}`, secret, state }
-    },
+  redeem(code: string, code_verifier: string, redirect_uri: string): Promise<unknown> {
+    return this.#token({ grant_type: 'authorization_code', code, code_verifier, redirect_uri }, codeFailure)
+  }
 
-    async approve(bearer, { callbackUrl, state }) {
-      const { query, secret } = await request(callbackUrl, state)
-      const page = await call(
-        { method: 'GET', path: `${path}?${query}`, expects: 'redirect' },
-        approvalFailure,
-      )
-      const authorization = `/oauth/authorizations/${readAuthorizationId(page)}`
-      const known = await call({ method: 'GET', path: authorization, bearer }, approvalFailure)
-      const approval = { path: `${authorization}/consent`, body: { action: 'approve' }, bearer }
-      // An earlier consent of this user is approved at once.
-      const redirect =
-        redirectOf(known) ?? redirectOf(await call({ method: 'POST', ...approval }, approvalFailure))
-      const parameters = URL.parse(redirect ?? '')?.searchParams
-      const isOurs = redirect?.split('?')[0] === callbackUrl && parameters?.get('state') === state
-      if (redirect !== undefined && isOurs && parameters.get('code')) return { url: redirect, secret }
-      throw new ProviderError('protocol', 'The OAuth server approved without the code of this sign-in.')
-    },
+  refresh(refresh_token: string): Promise<unknown> {
+    return this.#token({ grant_type: 'refresh_token', refresh_token }, clientRefreshFailure)
+  }
 
-    redeem: (code, verifier, callbackUrl) =>
-      token(
-        { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: callbackUrl },
-        codeFailure,
-      ),
-
-    refresh: (refreshToken) =>
-      token({ grant_type: 'refresh_token', refresh_token: refreshToken }, clientRefreshFailure),
+  #token(fields: Record<string, string>, readRefusal: ReadRefusal): Promise<unknown> {
+    const { call, id, secret } = this.#ports
+    const request = { path: '/oauth/token', body: new URLSearchParams(fields), basic: { id, secret } }
+    return call({ method: 'POST', ...request }, readRefusal)
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type SignIn,
   type SignInStep,
 } from '../../core/session/session-provider.ts'
-import { type AppClient, appMethod, createAppClient, startPkce } from './app-client.ts'
+import { AppClient, appMethod, startPkce } from './app-client.ts'
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 import {
@@ -54,7 +54,7 @@ export function createGotrueProvider(
   Pick<SessionProvider, 'appSignIn'> {
   const api = createApi(config, runtime)
   const { call, ping, readIdentity, send, signOut } = api
-  const client = config.client && createAppClient({ ...config.client, url: config.url }, call, runtime)
+  const client = config.client && new AppClient({ ...config.client, url: config.url, call, runtime })
   return {
     issuer: config.issuer,
     capabilities: createCapabilities(
@@ -150,7 +150,7 @@ function createSignIns(
     },
 
     async socialStart({ method, callbackUrl }) {
-      if (client && method === appMethod) return client.start(callbackUrl)
+      if (client && method === appMethod) return client.start({ callbackUrl })
       const { secret, challenge } = await startPkce(runtime)
       const url = new URL(`${config.url}/authorize`)
       const scopes = config.socialScopes?.get(method) ?? neededScopes.get(method)
