@@ -8,13 +8,9 @@ import { requireRules, textClaim } from '../jwt.ts'
 type AppJwtType = 'drawbridge-user+jwt' | 'drawbridge-session+jwt' | 'drawbridge-end+jwt'
 
 const lifeSeconds = 60
-/** How far the clocks of this server and the web app's may be apart. */
-const clockToleranceSeconds = 30
 
 /** HS256: the key is the text's bytes in UTF-8. */
-function keyOf(secret: string): Uint8Array {
-  return new TextEncoder().encode(secret)
-}
+const keyOf = (secret: string): Uint8Array => new TextEncoder().encode(secret)
 
 /**
  * Returns the claims of a JWT that the web app signed for `audience` within the last minute. Rejects with `invalid_token` and the rule
@@ -32,15 +28,14 @@ export async function readAppJwt(
     audience,
     requiredClaims: ['exp'],
     maxTokenAge: lifeSeconds,
-    clockTolerance: clockToleranceSeconds,
+    // How far the clocks of this server and the web app's may be apart, in seconds.
+    clockTolerance: 30,
     currentDate: new Date(now() * 1000),
   }
   const { payload } = await jwtVerify(jwt, keyOf(secret), options).catch((cause: unknown) => {
     if (!(cause instanceof errors.JOSEError)) throw cause
-    const claim = cause instanceof errors.JWTClaimValidationFailed ? cause.claim : ''
-    const expected = { typ, aud: audience }[claim]
-    const hint = expected === undefined ? '' : `, expected ${expected}`
-    throw new ProviderError('invalid_token', `The ${typ} is refused: ${cause.message}${hint}.`, { cause })
+    const message = `The JWT is refused: ${cause.message}; expected ${typ} for ${audience}.`
+    throw new ProviderError('invalid_token', message, { cause })
   })
   const { iat = 0, exp = 0, aud, sub, jti } = payload
   const rules = [
@@ -49,7 +44,7 @@ export async function readAppJwt(
     [textClaim(sub) !== undefined, 'sub is not a string, or empty'],
     [textClaim(jti) !== undefined, 'jti is not a string, or empty'],
   ] as const
-  requireRules(payload, now(), rules, typ)
+  requireRules(payload, now(), rules, 'JWT')
   return { ...payload, sub: String(sub), jti: String(jti) }
 }
 

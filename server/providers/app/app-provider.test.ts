@@ -53,7 +53,7 @@ describe('the proof of a user', () => {
   })
 
   it.each<[what: string, claims: Record<string, unknown>, fault: RegExp]>([
-    ['for another server', { aud: 'https://other.example.com' }, /aud.*expected http:\/\/localhost:8787/],
+    ['for another server', { aud: 'https://other.example.com' }, /aud.*for http:\/\/localhost:8787\./],
     ['for the endpoint of MCP', { aud: 'http://localhost:8787/mcp' }, /aud/],
     ['for this server with a slash', { aud: 'http://localhost:8787/' }, /aud/],
     ['for two servers', { aud: ['http://localhost:8787', 'https://other.example.com'] }, /alone/],

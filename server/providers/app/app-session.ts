@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { isJsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
+import { parseJson } from '@drawbridge/shared/json-object.ts'
 import { retryAfterSeconds } from '@drawbridge/shared/retry-after.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
-  type ProbedSession,
-  type Profile,
   ProviderError,
   type ProviderFailure,
   type ProviderSession,
 } from '../../core/session/session-provider.ts'
-import { profileOfClaims } from '../openid-connect/oidc-identity.ts'
 import { failureOfStatus, fetchFromProvider } from '../provider-response.ts'
 import { signAppJwt } from './app-jwt.ts'
 
@@ -43,26 +40,19 @@ export function readAppSession(said: unknown, failure: ProviderFailure, now: num
   return { accessToken: token ?? '', refreshToken: '', expiresAt: now + seconds, userinfo }
 }
 
-/** Access rules see the members of `claims` by their own names. */
-export function profileOfApp(userinfo: Readonly<Record<string, unknown>>, issuer: string): Profile {
-  const { claims } = userinfo
-  return { ...profileOfClaims(userinfo, issuer), claims: isJsonObject(claims) ? claims : {} }
-}
-
 /**
  * Asks the web app about the user of a session, with a signed request. Undefined when the user may not stay connected (404). Any other
  * answer than 200 with the same user rejects, and says nothing about the session.
  */
 export async function askAppSession(
-  { userinfo }: ProbedSession,
+  sub: string,
   { sessionUrl, secret }: { sessionUrl: string; secret: string },
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): Promise<ProviderSession | undefined> {
-  const sub = String(userinfo?.['sub'])
   const url = new URL(sessionUrl)
-  url.searchParams.set('sub', sub)
   const signed = { audience: url.origin + url.pathname, sub, secret }
   const jwt = await signAppJwt('drawbridge-session+jwt', signed, runtime)
+  url.searchParams.set('sub', sub)
   const headers = { accept: 'application/json', authorization: `Bearer ${jwt}` }
   const response = await fetchFromProvider(new Request(url, { headers, redirect: 'manual' }), runtime)
   const { status } = response

@@ -1,18 +1,19 @@
+import { isDeepStrictEqual } from 'node:util'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { canonicalJson } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { hashSecret } from '../../core/seal.ts'
 import {
-  type Identity,
   type ProbedSession,
   ProviderError,
   type ProviderSession,
   type SessionProvider,
+  type SignIn,
 } from '../../core/session/session-provider.ts'
-import { identityOfClaims } from '../openid-connect/oidc-identity.ts'
+import { identityOfClaims, profileOfClaims } from '../openid-connect/oidc-identity.ts'
 import { readAppJwt } from './app-jwt.ts'
-import { askAppSession, endlessSeconds, profileOfApp, readAppSession } from './app-session.ts'
+import { askAppSession, endlessSeconds, readAppSession } from './app-session.ts'
 
 export interface AppProviderConfig {
   /** Origin of the web app. */
@@ -28,7 +29,7 @@ export interface AppProviderConfig {
 interface AppSecret {
   code: string
   state: string
-  session: ProviderSession
+  signIn: SignIn
 }
 
 const maxAnswers = 1000
@@ -46,12 +47,13 @@ export function createAppProvider(
 ): SessionProvider {
   const own = { secret, audience: baseUrl }
   const answers = new BoundedMap<{ at: number; session: ProviderSession }>(maxAnswers)
+  const ask = (sub: string, url: string) => askAppSession(sub, { sessionUrl: url, secret }, runtime)
   const readUser = async (jwt: string) => {
     const claims = await readAppJwt(jwt, 'drawbridge-user+jwt', own, runtime)
-    return { claims, session: readAppSession(claims, 'invalid_token', runtime.now()) }
+    const session = readAppSession(claims, 'invalid_token', runtime.now())
+    const identity = identityOfClaims(session.userinfo ?? {}, issuer, session.expiresAt)
+    return { claims, session, identity }
   }
-  const identityOf = ({ userinfo = {}, expiresAt }: ProviderSession): Identity =>
-    identityOfClaims(userinfo, issuer, expiresAt)
   const disabled = (what: string) =>
     Promise.reject(new ProviderError('disabled', `The web app has no ${what}.`))
 
@@ -63,52 +65,59 @@ export function createAppProvider(
     socialStart: () => disabled('social sign-in'),
 
     async appSignIn({ proof, callbackUrl, state }) {
-      const { claims, session } = await readUser(proof)
+      const { claims, session, identity } = await readUser(proof)
       const code = encodeBase64url(runtime.randomBytes(32))
-      const pending: AppSecret = { code: hashSecret(code), state, session }
+      const secret: AppSecret = { code: hashSecret(code), state, signIn: { session, identity } }
       return {
         url: `${callbackUrl}?${new URLSearchParams({ code, state }).toString()}`,
-        secret: JSON.stringify(pending),
-        identity: identityOf(session),
+        secret: JSON.stringify(secret),
+        identity,
         providerToken: session.accessToken,
         singleUse: claims.jti,
       }
     },
 
     async socialFinish({ params, secret: text }) {
-      const { code, state, session } = JSON.parse(text) as AppSecret
+      const { code, state, signIn } = JSON.parse(text) as AppSecret
       if (hashSecret(params.get('code') ?? '') !== code || params.get('state') !== state)
         throw new ProviderError('expired', 'The return belongs to another sign-in.')
-      return { kind: 'signed_in', signIn: { session, identity: identityOf(session) } }
+      return { kind: 'signed_in', signIn }
     },
 
     async verifyUser(jwt) {
-      const { claims, session } = await readUser(jwt)
-      return { ...identityOf(session), expiresAt: claims.exp ?? 0 }
+      const { claims, identity } = await readUser(jwt)
+      return { ...identity, expiresAt: claims.exp ?? 0 }
     },
 
     async refresh(session) {
       // Nothing gives another token, and the connection does not depend on it.
       if (sessionUrl === undefined) return { ...session, expiresAt: runtime.now() + endlessSeconds }
-      const known = answers.get(subOf(session))
+      const sub = subOf(session)
+      const known = answers.get(sub)
       if (known && runtime.now() - known.at < answerSeconds) return known.session
-      const current = await askAppSession(session, { sessionUrl, secret }, runtime)
+      const current = await ask(sub, sessionUrl)
       if (current) return current
       throw new ProviderError('terminal', 'The web app has ended the session.')
     },
 
     ...(sessionUrl !== undefined && {
-      async probe(session: ProbedSession) {
-        const current = await askAppSession(session, { sessionUrl, secret }, runtime)
-        if (!current) return { life: 'ended' as const }
-        if (knownOf(current) === knownOf(session)) return { life: 'live' as const }
-        answers.set(subOf(session), { at: runtime.now(), session: current })
+      async probe({ accessToken, userinfo }: ProbedSession) {
+        const sub = subOf({ userinfo })
+        const session = await ask(sub, sessionUrl)
+        if (!session) return { life: 'ended' as const }
+        const isSame = accessToken === session.accessToken && isDeepStrictEqual(userinfo, session.userinfo)
+        if (isSame) return { life: 'live' as const }
+        answers.set(sub, { at: runtime.now(), session })
         return { life: 'token_refused' as const }
       },
     }),
 
-    profileOf: (of) =>
-      profileOfApp((of.kind === 'session' ? of.session.userinfo : of.identity.claims) ?? {}, issuer),
+    profileOf(of) {
+      const said = (of.kind === 'session' ? of.session.userinfo : of.identity.claims) ?? {}
+      const { claims } = said
+      // Access rules see the members of `claims` by their own names.
+      return { ...profileOfClaims(said, issuer), claims: isJsonObject(claims) ? claims : {} }
+    },
     // A session has everything that the app said last.
     profileNeedsProbe: false,
 
@@ -120,10 +129,6 @@ export function createAppProvider(
   }
 }
 
-function subOf({ userinfo }: ProbedSession): string {
+function subOf({ userinfo }: Pick<ProbedSession, 'userinfo'>): string {
   return String(userinfo?.['sub'])
-}
-
-function knownOf({ accessToken, userinfo }: ProbedSession): string {
-  return canonicalJson({ accessToken, userinfo })
 }

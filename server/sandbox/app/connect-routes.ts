@@ -11,35 +11,30 @@ import { appPage, type DemoView, type ShowPage } from './page.ts'
 const maxCallMs = 10_000
 const requestCookie = 'fieldnotes-request'
 
-/** A sign-in that waits for this page, as Drawbridge describes it: the part that the page shows. */
-interface Asked {
-  purpose: 'client' | 'device' | 'connections'
-  sentences: readonly string[]
-  scopes: readonly { value: string; text: string; fixed: boolean }[]
-}
-
-/** Why Drawbridge took no answer. The description is in the language of the browser. */
-interface Refused {
-  error_description: string
+/** An answer of `/oauth/app`, in the language of the browser: what is asked, where the browser goes next, or why not. */
+interface AppAnswer {
+  purpose?: 'client' | 'device' | 'connections'
+  sentences?: readonly string[]
+  scopes?: readonly { value: string; text: string; fixed: boolean }[]
+  redirect_to?: string
+  error_description?: string
   workspaces?: readonly { id: string; name: string }[]
 }
 
-interface ConnectForm {
+interface ConnectForm extends AppAnswer {
   email: string
   request: string
-  asked: Asked | Refused
-  refused?: Refused | undefined
   /** Boxes that were left ticked; undefined: all. */
-  ticked?: readonly string[]
+  ticked?: readonly string[] | undefined
 }
 
 /** Returns where the browser goes after a sign-in: back to the page of {@link createConnectRoutes} if it came from there. */
 export function afterSignIn(c: Context): string {
   const request = getCookie(c, requestCookie)
-  return request === undefined ? '/notes' : connectPath(request)
+  return request === undefined ? '/notes' : `/connect${queryOf(request)}`
 }
 
-const connectPath = (request: string): string => `/connect?request=${encodeURIComponent(request)}`
+const queryOf = (request: string): string => `?request=${encodeURIComponent(request)}`
 
 /**
  * Creates the page where users allow an assistant, relative to `/connect`, as a web app would build it without scripts: SIGN_IN_URL
@@ -52,16 +47,14 @@ export function createConnectRoutes(
   show: ShowPage,
 ): Hono {
   const routes = new Hono()
-  const call = (query: string, init: RequestInit = {}, token = ''): Promise<Response> => {
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-    const request = new Request(`${baseUrl}/oauth/app${query}`, { ...init, headers })
-    return runtime.fetch(request, { signal: AbortSignal.timeout(maxCallMs) })
+  const call = async (query: string, init: RequestInit = {}): Promise<AppAnswer> => {
+    const request = new Request(`${baseUrl}/oauth/app${query}`, init)
+    const response = await runtime.fetch(request, { signal: AbortSignal.timeout(maxCallMs) })
+    return (await response.json()) as AppAnswer
   }
-  const showForm = async (c: Context, form: Omit<ConnectForm, 'asked'>): Promise<Response> => {
-    const response = await call(`?request=${encodeURIComponent(form.request)}`)
-    const asked = (await response.json()) as ConnectForm['asked']
-    const status = form.refused || !response.ok ? 400 : 200
-    return show(c, (view) => connectPage(view, { ...form, asked }), status)
+  const showForm = async (c: Context, form: ConnectForm): Promise<Response> => {
+    const shown = { ...(await call(queryOf(form.request))), ...form }
+    return show(c, (view) => connectPage(view, shown), shown.error_description === undefined ? 200 : 400)
   }
 
   routes.get('/', async (c) => {
@@ -78,47 +71,43 @@ export function createConnectRoutes(
     const form = new URLSearchParams(await c.req.text())
     const request = form.get('request') ?? ''
     const visitor = await sessions.visitor(c)
-    if (!visitor) return c.redirect(connectPath(request), 303)
+    if (!visitor) return c.redirect(`/connect${queryOf(request)}`, 303)
     const ticked = form.getAll('scope')
     const workspace = form.get('workspace') ?? undefined
     // Nothing but this click allows: the page never answers by itself.
     const answer = { request, allow: form.get('answer') === 'allow', scope: ticked.join(' '), workspace }
-    const body = JSON.stringify(answer)
-    const response = await call('', { method: 'POST', body }, visitor.accessToken)
-    const result = (await response.json()) as Refused & { redirect_to?: string }
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${visitor.accessToken}` }
+    const result = await call('', { method: 'POST', headers, body: JSON.stringify(answer) })
     if (result.redirect_to !== undefined) return c.redirect(result.redirect_to, 303)
-    return showForm(c, { email: visitor.account.email, request, refused: result, ticked })
+    return showForm(c, { ...result, email: visitor.account.email, request, ticked })
   })
   return routes
 }
 
-function connectPage(view: DemoView, { email, request, asked, refused, ticked }: ConnectForm): string {
+function connectPage(view: DemoView, form: ConnectForm): string {
   const { connect: texts, notes } = view.texts
-  const who = fillHtml(notes.signedIn, { email: html`<bdi>${email}</bdi>` })
-  if (!('sentences' in asked)) {
-    const main = aloneLink('/notes', notes.title)
-    return appPage(view, { title: texts.title, about: who, error: asked.error_description, main })
-  }
-  const { purpose, sentences, scopes } = asked
-  const boxes = scopes.flatMap(({ value: scope, text, fixed }) =>
-    fixed ? [] : [{ scope, text, ticked: ticked?.includes(scope) ?? true }],
-  )
-  const fixed = scopes.flatMap((scope) => (scope.fixed ? [scope.text] : []))
-  const title = purpose === 'connections' ? texts.connections : texts.title
+  const { email, request, purpose, sentences = [], scopes = [], workspaces, ticked } = form
+  const boxes = scopes
+    .filter(({ fixed }) => !fixed)
+    .map(({ value, text }) => ({ scope: value, text, ticked: ticked?.includes(value) ?? true }))
+  const allows = scopes.filter(({ fixed }) => fixed).map(({ text }) => text)
   return appPage(view, {
-    title,
-    about: who,
+    title: purpose === 'connections' ? texts.connections : texts.title,
+    about: fillHtml(notes.signedIn, { email: html`<bdi>${email}</bdi>` }),
     gate: html`${sentences.map((sentence) => html`<p class="ask">${sentence}</p>`)}
-    ${gateList(texts.allows, fixed)}`,
-    error: refused?.error_description,
-    main: html`<form class="stack" method="post" action="/connect">
-      <input type="hidden" name="request" value="${request}" />
-      ${boxes.length > 0 && scopeBoxes(boxes, view.language)}
-      ${refused?.workspaces && workspaceChoice(refused.workspaces, undefined, view.language)}
-      <button class="button primary deliberate" name="answer" value="allow">
-        ${purpose === 'connections' ? texts.show : texts.allow}
-      </button>
-      <button class="button plain" name="answer" value="deny" formnovalidate>${texts.deny}</button>
-    </form>`,
+    ${gateList(texts.allows, allows)}`,
+    error: form.error_description,
+    main:
+      purpose === undefined
+        ? aloneLink('/notes', notes.title)
+        : html`<form class="stack" method="post" action="/connect">
+            <input type="hidden" name="request" value="${request}" />
+            ${boxes.length > 0 && scopeBoxes(boxes, view.language)}
+            ${workspaces && workspaceChoice(workspaces, undefined, view.language)}
+            <button class="button primary deliberate" name="answer" value="allow">
+              ${purpose === 'connections' ? texts.show : texts.allow}
+            </button>
+            <button class="button plain" name="answer" value="deny" formnovalidate>${texts.deny}</button>
+          </form>`,
   })
 }

@@ -1,42 +1,31 @@
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError, OAuthServerError } from '../auth-error.ts'
-import {
-  authenticate,
-  type AuthServices,
-  type OAuthClient,
-  type SessionBody,
-  startSession,
-} from '../auth-services.ts'
+import { authenticate, type AuthServices, type SessionBody, startSession } from '../auth-services.ts'
 import { oauthServer, type SocialFlow } from '../social/social-flow.ts'
 import { refresh } from './auth-api.ts'
 import { readJsonBody, text } from './json-body.ts'
-
-interface WithClient {
-  Variables: { client: OAuthClient }
-}
 
 /**
  * Creates the routes of the API's OAuth server, relative to `/oauth`, for the one client of the sandbox. Its page of consent is a page
  * of the web app, which the demo app does not have.
  */
-export function createOAuthApi(services: AuthServices): Hono<WithClient> {
+export function createOAuthApi(services: AuthServices): Hono {
   const { config, flows } = services
+  const { oauthClient: client } = config
   /** Accounts that have approved before, in memory. */
   const consents = new Set<string>()
-  const api = new Hono<WithClient>()
+  const api = new Hono()
+  if (!client)
+    return api.use(() => {
+      throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
+    })
 
-  api.use(async (c, next) => {
-    if (!config.oauthClient) throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
-    c.set('client', config.oauthClient)
-    return next()
-  })
   api.get('/authorize', (c) => {
     const { client_id: id, redirect_uri: redirectTo = '', state: clientState } = c.req.query()
-    if (id !== c.var.client.id) throw new AuthError(400, 'oauth_client_not_found', 'invalid client_id')
-    if (redirectTo !== c.var.client.redirectUri) {
+    if (id !== client.id) throw new AuthError(400, 'oauth_client_not_found', 'invalid client_id')
+    if (redirectTo !== client.redirectUri)
       throw new AuthError(400, 'validation_failed', 'invalid redirect_uri')
-    }
     const codeChallenge = c.req.query('code_challenge') ?? ''
     const { state } = flows.start({ provider: oauthServer, redirectTo, codeChallenge, clientState })
     return c.redirect(`${config.siteUrl}/oauth/consent?authorization_id=${state}`)
@@ -46,7 +35,7 @@ export function createOAuthApi(services: AuthServices): Hono<WithClient> {
     const flow = find(c.req.param('id'))
     if (consents.has(account.id)) return c.json({ redirect_url: flows.complete(flow, account.id) })
     const details = { authorization_id: flow.state, redirect_uri: flow.redirectTo, scope: 'email' }
-    return c.json({ ...details, client: { id: c.var.client.id, name: 'Drawbridge' } })
+    return c.json({ ...details, client: { id: client.id, name: 'Drawbridge' } })
   })
   api.post('/authorizations/:id/consent', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
@@ -57,19 +46,16 @@ export function createOAuthApi(services: AuthServices): Hono<WithClient> {
     return c.json({ redirect_url: redirect })
   })
   api.post('/token', async (c) => {
-    const { client } = c.var
     // As the real API does, decodes no more than base64.
-    const given = Buffer.from(
-      c.req.header('authorization')?.replace(/^Basic /, '') ?? '',
-      'base64',
-    ).toString()
-    if (!constantTimeEqual(given, `${client.id}:${client.secret}`)) {
+    const [, credentials = ''] = c.req.header('authorization')?.split('Basic ') ?? []
+    const given = Buffer.from(credentials, 'base64').toString()
+    if (!constantTimeEqual(given, `${client.id}:${client.secret}`))
       throw new AuthError(400, 'invalid_credentials', 'invalid client credentials')
-    }
     const form = new URLSearchParams(await c.req.text())
     const token = form.get('refresh_token')
-    const answer = token === null ? await redeem(form, client) : await refresh(services, token, client.id)
-    const { access_token, token_type, expires_in, refresh_token } = answer.session
+    const session =
+      token === null ? await redeem(form, client.id) : (await refresh(services, token, client.id)).session
+    const { access_token, token_type, expires_in, refresh_token } = session
     return c.json({ access_token, token_type, expires_in, refresh_token })
   })
   return api
@@ -80,18 +66,15 @@ export function createOAuthApi(services: AuthServices): Hono<WithClient> {
     throw new AuthError(404, 'oauth_authorization_not_found', 'authorization not found')
   }
 
-  async function redeem(form: URLSearchParams, client: OAuthClient): Promise<{ session: SessionBody }> {
+  async function redeem(form: URLSearchParams, clientId: string): Promise<SessionBody> {
     try {
       const [code, verifier] = [form.get('code') ?? '', form.get('code_verifier') ?? '']
       const { accountId } = await flows.redeem(code, verifier, true)
-      const method = 'oauth_provider/authorization_code'
-      return { session: await startSession(services, accountId, method, client.id) }
+      return await startSession(services, accountId, 'oauth_provider/authorization_code', clientId)
     } catch (error) {
       if (!(error instanceof AuthError)) throw error
-      throw new OAuthServerError(
-        error.code === 'user_banned' ? 'access_denied' : 'invalid_grant',
-        error.message,
-      )
+      const code = error.code === 'user_banned' ? 'access_denied' : 'invalid_grant'
+      throw new OAuthServerError(code, error.message)
     }
   }
 }
