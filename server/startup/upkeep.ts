@@ -5,12 +5,7 @@ import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SignOutWorker } from '../core/session/sign-out-worker.ts'
 import type { Store } from '../core/store.ts'
 
-const collectEveryMs = 60_000
 const collectLimit = 100
-const signOutEveryMs = 5000
-const saveEveryMs = 1000
-const useEveryMs = 30_000
-const trimEveryMs = 60_000
 const trimLimit = 2000
 /** Limits unused registrations, because anyone can create them. */
 const maxUnusedClients = 20_000
@@ -18,7 +13,8 @@ const maxUnusedClients = 20_000
 const maxWithOpenPages = 40_000
 const openPageSeconds = 600
 const roundEverySeconds = 5
-const tidyEverySeconds = 60
+/** How often rounds run the jobs that only tidy up, which are those of a minute. */
+const minuteMs = 60_000
 
 export interface Upkeep {
   /** Begins to run each job at an interval. */
@@ -55,21 +51,35 @@ export function createUpkeep(
   report: ReportUpkeep,
 ): Upkeep {
   const collect = (): Promise<number> => store.collectExpired(runtime.now(), collectLimit)
-  const saving = [
-    createJob((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
-    createJob(() => keeper.saveUnsaved(), saveEveryMs, report),
-    createJob(() => grantUses.flush(), useEveryMs, report),
-    createJob(() => attempts.flush(), saveEveryMs, report),
+  const jobs: readonly Job[] = [
+    { everyMs: 5000, work: () => signOuts.run(() => isStopped) },
+    { everyMs: 1000, work: () => keeper.saveUnsaved() },
+    { everyMs: 30_000, work: () => grantUses.flush() },
+    { everyMs: 1000, work: () => attempts.flush() },
+    { everyMs: minuteMs, work: () => inBatches(collect, collectLimit, runtime, () => isStopped) },
+    { everyMs: minuteMs, work: () => trimClients(store, runtime, () => isStopped) },
   ]
-  const tidying = [
-    createJob((isStopped) => inBatches(collect, collectLimit, runtime, isStopped), collectEveryMs, report),
-    createJob((isStopped) => trimClients(store, runtime, isStopped), trimEveryMs, report),
-  ]
-  const jobs = [...saving, ...tidying]
+  const saving = jobs.filter(({ everyMs }) => everyMs < minuteMs)
+  const running = new Map<Job, Promise<unknown>>()
+  let timers: NodeJS.Timeout[] = []
+  let isStopped = false
   let coming: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
   let lastAt = 0
   let tidiedAt = 0
+
+  /** Runs a job, never twice at once. */
+  async function run(job: Job): Promise<void> {
+    if (isStopped) return
+    const start = (): Promise<unknown> =>
+      job
+        .work()
+        .catch((error: unknown) => report('upkeep_failed', { error }))
+        .finally(() => running.delete(job))
+    const current = running.get(job) ?? start()
+    running.set(job, current)
+    await current
+  }
 
   /** Begins a round when its time has come and the last one is over. */
   async function nextRound(): Promise<void> {
@@ -78,53 +88,33 @@ export function createUpkeep(
     // What a request does from now on may have been missed by this round.
     coming = undefined
     lastAt = runtime.now()
-    const isTidy = lastAt - tidiedAt < tidyEverySeconds
+    const isTidy = (lastAt - tidiedAt) * 1000 < minuteMs
     if (!isTidy) tidiedAt = lastAt
-    await (last = Promise.all((isTidy ? saving : jobs).map((job) => job.run())))
+    await (last = Promise.all((isTidy ? saving : jobs).map(run)))
   }
 
   return {
-    start: () => jobs.forEach((job) => job.start()),
+    start() {
+      // Up to a tenth longer, so that instances started together drift apart.
+      timers = jobs.map((job) =>
+        setInterval(() => void run(job), job.everyMs * (1 + Math.random() / 10)).unref(),
+      )
+    },
     async run() {
-      await Promise.all(jobs.map((job) => job.run()))
+      await Promise.all(jobs.map(run))
     },
     afterRequest: () => (coming ??= nextRound()),
     async stop() {
-      await Promise.all(jobs.map((job) => job.stop()))
+      isStopped = true
+      timers.forEach(clearInterval)
+      await Promise.all(running.values())
     },
   }
 }
 
-/** Returns a job that never runs twice at once. */
-function createJob(
-  work: (isStopped: () => boolean) => Promise<unknown>,
-  everyMs: number,
-  report: ReportUpkeep,
-) {
-  let running: Promise<unknown> | undefined
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-  const run = async (): Promise<void> => {
-    if (stopped) return
-    running ??= work(() => stopped)
-      .catch((error: unknown) => report('upkeep_failed', { error }))
-      .finally(() => {
-        running = undefined
-      })
-    await running
-  }
-  return {
-    run,
-    start() {
-      // Up to a tenth longer, so that instances started together drift apart.
-      timer = setInterval(() => void run(), everyMs * (1 + Math.random() / 10)).unref()
-    },
-    async stop() {
-      stopped = true
-      clearInterval(timer)
-      await running
-    },
-  }
+interface Job {
+  everyMs: number
+  work(): Promise<unknown>
 }
 
 /** Deletes surplus unused registrations. */

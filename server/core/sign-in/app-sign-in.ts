@@ -2,9 +2,9 @@ import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { doOnce, limitKey } from '../limits/attempt-limit.ts'
 import { signInsWithProof } from '../limits/limit-table.ts'
 import { type AppSignIn, ProviderError } from '../session/session-provider.ts'
-import { type BrowserBinding, BrowserSeal, type BrowserSealReading } from './browser-seal.ts'
+import { type BrowserBinding, BrowserSeal, type SealedContent } from './browser-seal.ts'
 import { createPendingId, type SignInPorts } from './pending-sign-in.ts'
-import { storeSocialSignIn } from './sign-in.ts'
+import { keepSocialSignIn } from './sign-in.ts'
 import { countOrRefuse } from './sign-in-limit.ts'
 import type { SignInPurpose } from './sign-in-transaction.ts'
 
@@ -21,7 +21,7 @@ interface AppRequest {
 const requestSeal = new BrowserSeal<AppRequest>('drawbridge app request')
 
 /** A request as the web app sent it back, and the browser that it began in. */
-export type OpenAppRequest = Extract<BrowserSealReading<AppRequest>, { kind: 'open' }>
+export type OpenAppRequest = SealedContent<AppRequest>
 
 /** Seals a request for the web app, for ten minutes and for one browser. Nothing is stored until it is answered. */
 export function sealAppRequest(purpose: SignInPurpose, binding: BrowserBinding, ports: SignInPorts): string {
@@ -90,7 +90,7 @@ export function allowInApp(
 ): Promise<string> {
   const of = { id: request.value.id, bindingHash: request.bindingHash }
   const keep = async (): Promise<string> => {
-    await storeSocialSignIn({ purpose, secret, counted: [] }, of, ports)
+    await keepSocialSignIn({ purpose, secret, counted: [] }, of, ports)
     return url
   }
   return answerOnce(

@@ -16,11 +16,8 @@ export interface BrowserSealPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** Result of reading a value without its browser. Times are epoch seconds. */
-export type BrowserSealReading<Value> =
-  | { kind: 'open'; value: Value; bindingHash: string; expiresAt: number }
-  | { kind: 'invalid' }
-  | { kind: 'expired' }
+/** Result of reading a value without its browser. */
+type BrowserSealReading<Value> = ({ kind: 'open' | 'expired' } & SealedContent<Value>) | { kind: 'invalid' }
 
 /** Result of opening a value, with the `binding` that opened it. Another browser does not learn whether it has expired. */
 export type BrowserSealOpening<Value> =
@@ -30,7 +27,8 @@ export type BrowserSealOpening<Value> =
   /** `value` is for the record only. */
   | { kind: 'foreign_browser'; value: Value }
 
-interface SealedContent<Value> {
+/** A value with the browser that it is for. Times are epoch seconds. */
+export interface SealedContent<Value> {
   value: Value
   bindingHash: string
   expiresAt: number
@@ -63,26 +61,21 @@ export class BrowserSeal<Value> {
   open(
     sealed: string | null | undefined,
     binding: BrowserBinding | undefined,
-    { sealer, runtime }: BrowserSealPorts,
+    ports: BrowserSealPorts,
   ): BrowserSealOpening<Value> {
-    const content = this.#contentOf(sealed, sealer)
-    if (!content) return { kind: 'invalid' }
-    const { value, bindingHash, expiresAt } = content
-    if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
+    const reading = this.read(sealed, ports)
+    if (reading.kind === 'invalid') return reading
+    const { kind, value, bindingHash } = reading
+    if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash))
       return { kind: 'foreign_browser', value }
-    }
-    return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
+    return kind === 'open' ? { kind, value, binding } : { kind }
   }
 
   /** Opens a value that the browser gave to someone else, who sends it here. Does not check the browser. */
-  read(sealed: string, { sealer, runtime }: BrowserSealPorts): BrowserSealReading<Value> {
-    const content = this.#contentOf(sealed, sealer)
-    if (!content) return { kind: 'invalid' }
-    return content.expiresAt > runtime.now() ? { kind: 'open', ...content } : { kind: 'expired' }
-  }
-
-  #contentOf(sealed: string | null | undefined, sealer: Sealer): SealedContent<Value> | undefined {
+  read(sealed: string | null | undefined, { sealer, runtime }: BrowserSealPorts): BrowserSealReading<Value> {
     const opened = sealer.open(sealed ?? '', this.#use)
-    return opened === undefined ? undefined : (JSON.parse(opened) as SealedContent<Value>)
+    if (opened === undefined) return { kind: 'invalid' }
+    const content = JSON.parse(opened) as SealedContent<Value>
+    return { kind: content.expiresAt > runtime.now() ? 'open' : 'expired', ...content }
   }
 }

@@ -15,6 +15,7 @@ import {
   emailSendsOfAccount,
   providerCalls,
 } from '../limits/limit-table.ts'
+import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { accountOf } from './device-cookie.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
@@ -88,7 +89,8 @@ export async function requestEmail(
     } else if (method !== 'code') {
       // Without a mail too: a browser keeps a few pending sign-ins, and a new one takes the place of the oldest.
       const secret = 'secret' in answer ? answer.secret : encodeBase64url(runtime.randomBytes(32))
-      await keepSocialSignIn({ purpose, secret, counted }, visitor, ports, codeSeconds)
+      const of = { bindingHash: hashSecret(visitor.binding) }
+      await keepSocialSignIn({ purpose, secret, counted }, of, ports, codeSeconds)
     }
     return failed
   }

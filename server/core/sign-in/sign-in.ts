@@ -128,9 +128,9 @@ async function leave(
 ): Promise<string> {
   const counted = await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
   try {
-    const { url, secret, state: id = createPendingId(ports.runtime) } = await start()
+    const { url, secret, state: id } = await start()
     const of = { id, bindingHash: hashSecret(visitor.binding) }
-    await storeSocialSignIn({ purpose, secret, counted }, of, ports)
+    await keepSocialSignIn({ purpose, secret, counted }, of, ports)
     return url
   } catch (error) {
     await giveBackUnjudged(error, counted, ports)
@@ -138,25 +138,15 @@ async function leave(
   }
 }
 
-/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `seconds`. */
+/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `seconds`; `id`: the return has it as `state`. */
 export async function keepSocialSignIn(
   payload: SocialPayload,
-  { binding }: Pick<SignInVisitor, 'binding'>,
-  ports: SignInPorts,
-  seconds?: number,
-): Promise<void> {
-  const of = { id: createPendingId(ports.runtime), bindingHash: hashSecret(binding) }
-  await storeSocialSignIn(payload, of, ports, seconds)
-}
-
-/** As {@link keepSocialSignIn}, under an id that the return has as `state`. */
-export async function storeSocialSignIn(
-  payload: SocialPayload,
-  of: { id: string; bindingHash: string },
+  { id, bindingHash }: { id?: string | undefined; bindingHash: string },
   ports: SignInPorts,
   seconds: number = socialTtlSeconds,
 ): Promise<void> {
-  await ports.store.addSocialSignIn(sealPending(pendingKind, payload, of, seconds, ports), maxSocialSignIns)
+  const row = { id: id ?? createPendingId(ports.runtime), bindingHash }
+  await ports.store.addSocialSignIn(sealPending(pendingKind, payload, row, seconds, ports), maxSocialSignIns)
 }
 
 /** Result of a return from the social provider; `purpose` is the sign-in's, if known. */

@@ -2,7 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { ProviderError, type SocialMethod } from '../../core/session/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import type { GotrueRequest } from './call.ts'
 import { approvalFailure, clientRefreshFailure, codeFailure, type ReadRefusal } from './failure.ts'
 
@@ -16,11 +16,6 @@ export interface AppClientConfig {
 
 /** The way to sign in through the web app's page of consent. No provider of the API has this name. */
 export const appMethod = 'oauth_server'
-
-/** Describes {@link appMethod}, if it is offered. */
-export function appMethods(client: AppClientConfig | undefined): SocialMethod[] {
-  return client?.label === undefined ? [] : [{ id: appMethod, label: client.label }]
-}
 
 /** Begins PKCE; `secret` stays on the server. */
 export async function startPkce(

@@ -7,7 +7,7 @@ import {
   ProviderError,
   type SocialMethod,
 } from '../../core/session/session-provider.ts'
-import { type AppClientConfig, appMethods } from './app-client.ts'
+import { type AppClientConfig, appMethod } from './app-client.ts'
 
 const freshSeconds = 60
 
@@ -44,10 +44,12 @@ export function createCapabilities(
       const settings = await ask()
       const enabled = enabledMethods(settings)
       const social = offered.social ?? googleFirst(enabled.filter((name) => !notSocial.test(name)))
+      const label = offered.client?.label
+      const app = label === undefined ? [] : [{ id: appMethod, label }]
       const capabilities = {
         password: offered.password && enabled.includes('email'),
         email: enabled.includes('email') ? offered.email : undefined,
-        social: [...appMethods(offered.client), ...social.map(describeSocialMethod)],
+        social: [...app, ...social.map(describeSocialMethod)],
         sso: isJsonObject(settings) && settings['saml_enabled'] === true,
         captcha: offered.captcha,
         // With autoconfirm every address counts as confirmed, even a mistyped one.
