@@ -3,6 +3,7 @@ import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
 import { type App, createApp } from './startup/app.ts'
 import type { WaitUntil } from './core/background-work.ts'
+import type { Upstream } from './core/gateway/upstream.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { checkSettings } from './config/config.ts'
 import { readUpstream } from './config/document-file.ts'
@@ -139,32 +140,27 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
     ...checked.problems,
     ...unservedProblems(checked.config),
     ...faultTexts(fileFaults(checked, libraryFiles, systemRuntime.now()), checked.nameOf),
-    ...upstreamProblems(checked.config, options),
   ]
+  if (checked.config.upstream !== undefined && options['tools'] !== undefined)
+    problems.push('upstream: /mcp offers its tools or those of tools, not both. Leave one of them out.')
+  if (upstreamOf(checked.config)?.kind === 'command')
+    problems.push(
+      'upstream: the program drawbridge-server alone runs commands; name the URL of an MCP server.',
+    )
   if (problems.length > 0) throw new ConfigError(problems)
   return checked.config
 }
 
-/** Faults of a readable UPSTREAM that only the library has. */
-function upstreamProblems({ upstream }: ServerConfig, { tools }: Record<string, unknown>): string[] {
-  if (upstream === undefined) return []
-  const reading = readUpstream(upstream, process.env)
-  return [
-    ...(tools === undefined
-      ? []
-      : ['upstream: /mcp offers its tools or those of tools, not both. Leave one of them out.']),
-    ...(reading.kind === 'read' && reading.value.kind === 'command'
-      ? ['upstream: the program drawbridge-server alone runs commands; name the URL of an MCP server.']
-      : []),
-  ]
+/** Returns what UPSTREAM names; undefined without it, or if it cannot be read, which is reported as a fault of its file. */
+function upstreamOf({ upstream }: ServerConfig): Upstream | undefined {
+  const reading = upstream === undefined ? undefined : readUpstream(upstream, process.env)
+  return reading?.kind === 'read' ? reading.value : undefined
 }
 
 /** Returns what `/mcp` offers; the settings are known to be good. */
 function servedBy(config: ServerConfig, tools: ToolModule | undefined): Served {
-  const reading = config.upstream === undefined ? undefined : readUpstream(config.upstream, process.env)
-  return reading?.kind === 'read' && reading.value.kind === 'http'
-    ? serveHttpUpstream(reading.value)
-    : serveModule(config, tools)
+  const upstream = upstreamOf(config)
+  return upstream?.kind === 'http' ? serveHttpUpstream(upstream) : serveModule(config, tools)
 }
 
 const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'

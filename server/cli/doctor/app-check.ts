@@ -25,10 +25,7 @@ export const signInPageChecks: Checks<{ url: string; answer: ProbeResult }> = {
     const fix = "Send Content-Security-Policy: frame-ancestors 'none' with this page."
     // The page of someone who is signed in may have other headers.
     if (answer.status >= 300)
-      return note(
-        `${url} answers ${answer.status} to someone who is not signed in: its framing cannot be checked.`,
-        fix,
-      )
+      return note(`Only someone who is signed in sees whether ${url} can be framed.`, fix)
     return warn(`Other sites can show ${url} in a frame, and lead people to click on it unseen.`, fix)
   },
 }

@@ -64,10 +64,7 @@ export async function renderLogin(
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const shown = await offerBoxes(visit)
   const { boxes = [] } = shown.subject
-  const state = {
-    waiting: given?.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
-    failure: needsKey ? ({ reason: 'captcha_not_configured' } as const) : given,
-  }
+  const failure = needsKey ? ({ reason: 'captcha_not_configured' } as const) : given
   const draw = (view: SignInView): string =>
     loginPage({
       ...view,
@@ -81,7 +78,7 @@ export async function renderLogin(
       captcha,
       email: email?.slice(0, maxShownEmailLength),
     })
-  return renderSignIn(shown, state, draw, captcha && captchaPolicy(captcha))
+  return renderSignIn(shown, firstState(failure), draw, captcha && captchaPolicy(captcha))
 }
 
 /** Sends the browser to the web app's own page, or says why the last sign-in there failed and offers another. */
@@ -99,12 +96,13 @@ async function leaveForApp(
     await recordPageOpen(visit.subject, visit.ports)
     return redirect(url.href, { 'set-cookie': cookies.csrf.write(binding) })
   }
-  const state = {
-    waiting: failure.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
-    failure,
-  }
   const ways = { password: false, sso: false, social: [], scopes: [], continueUrl: url.href }
-  return renderSignIn(shown, state, (view) => loginPage({ ...view, ...ways }))
+  return renderSignIn(shown, firstState(failure), (view) => loginPage({ ...view, ...ways }))
+}
+
+/** Returns the state of the first page of a sign-in, after a failure if there was one. */
+function firstState(failure: SignInFailure | undefined): SignInState {
+  return { waiting: failure?.reason === 'not_allowed' ? { notAllowed: true } : {}, failure }
 }
 
 function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {
