@@ -138,7 +138,9 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   const problems = [
     ...optionProblems,
     ...checked.problems,
-    ...unservedProblems(checked.config),
+    ...Object.entries(unserved)
+      .filter(([field]) => checked.config[field as keyof ServerConfig] !== undefined)
+      .map(([field, problem]) => `${field}: ${problem}`),
     ...faultTexts(fileFaults(checked, libraryFiles, systemRuntime.now()), checked.nameOf),
   ]
   if (checked.config.upstream !== undefined && options['tools'] !== undefined)
@@ -170,12 +172,6 @@ const unserved: Partial<Record<keyof ServerConfig, string>> = {
   tools: 'import the file and hand it over, createDrawbridge(config, { tools }).',
   adminListen: noAdmin,
   adminTokenFile: noAdmin,
-}
-
-function unservedProblems(config: ServerConfig): string[] {
-  return Object.entries(unserved)
-    .filter(([field]) => config[field as keyof ServerConfig] !== undefined)
-    .map(([field, problem]) => `${field}: ${problem}`)
 }
 
 const libraryFiles = fileFields.filter((field) => !Object.hasOwn(unserved, field))

@@ -156,7 +156,6 @@ function compose(
     endStreams: () => tools.endpoint.endStreams(),
     async close() {
       await upkeep.stop()
-      await flush([attempts, grantUses], report)
       await tools.close()
       await background.settle()
       // The provider may still be answering, and its answers must be stored.
@@ -174,10 +173,6 @@ function waiting(fetch: FetchHandler, finish: () => Promise<unknown>, waitUntil:
     waitUntil(answered.then(finish, finish))
     return answered
   }
-}
-
-async function flush(books: readonly { flush(): Promise<unknown> }[], report: Report): Promise<void> {
-  for (const book of books) await book.flush().catch((error: unknown) => report('upkeep_failed', { error }))
 }
 
 /** Returns the checks that must pass before a balancer sends requests here. */

@@ -26,7 +26,7 @@ export interface Upkeep {
    * that end in between share the coming round. Never rejects.
    */
   afterRequest(): Promise<void>
-  /** Starts no further jobs or batches, and waits for the running batch. */
+  /** Starts no further jobs or batches, waits for the running batch, and records for the last time. */
   stop(): Promise<void>
 }
 
@@ -68,13 +68,15 @@ export function createUpkeep(
   let lastAt = 0
   let tidiedAt = 0
 
+  const failed = (error: unknown): void => report('upkeep_failed', { error })
+
   /** Runs a job, never twice at once. */
   async function run(job: Job): Promise<void> {
     if (isStopped) return
     const start = (): Promise<unknown> =>
       job
         .work()
-        .catch((error: unknown) => report('upkeep_failed', { error }))
+        .catch(failed)
         .finally(() => running.delete(job))
     const current = running.get(job) ?? start()
     running.set(job, current)
@@ -108,6 +110,7 @@ export function createUpkeep(
       isStopped = true
       timers.forEach(clearInterval)
       await Promise.all(running.values())
+      await Promise.all([grantUses, attempts].map((book) => book.flush().catch(failed)))
     },
   }
 }

@@ -31,10 +31,7 @@ const userSchema = z.object({
 /** Reads a session from what the app says. Throws `failure` with the first fault. */
 export function readAppSession(said: unknown, failure: ProviderFailure, now: number): ProviderSession {
   const { data, error } = userSchema.safeParse(said)
-  if (!data) {
-    const [{ path, message } = { path: [], message: '' }] = error.issues
-    throw new ProviderError(failure, `The web app described a user badly: ${path.join('.')}: ${message}.`)
-  }
+  if (!data) throw new ProviderError(failure, `The web app described a user badly: ${z.prettifyError(error)}`)
   const { token, expires_in: expiresIn, ...userinfo } = data
   const seconds = token && expiresIn ? Math.floor(expiresIn) : endlessSeconds
   return { accessToken: token ?? '', refreshToken: '', expiresAt: now + seconds, userinfo }
