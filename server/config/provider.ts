@@ -32,23 +32,47 @@ const settingsOnlyFor: readonly (readonly [ProviderName[], (keyof ServerConfig)[
   [['embedded'], ['embeddedTokenTtl']],
 ]
 
-/** Any of them asks for sign-in in the app, which needs the client. */
-const clientFields = ['signInUrl', 'providerClientId', 'providerClientSecret'] as const
-
 /** Static traits of a session provider. Its `capabilities()` are only known once it is opened. */
 export interface ProviderTraits {
   /** Runs inside this process, on loopback addresses only. The user who signs in is the operator. */
   isTrial: boolean
   protocol: 'gotrue' | 'openid_connect' | 'app'
-  /** Rules of this provider alone: {@link brokenRules}. */
-  brokenRules(context: RuleContext): BrokenRule[]
 }
 
-/** Settings that every provider outside of this process needs. */
+export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
+  embedded: { isTrial: true, protocol: 'gotrue' },
+  supabase: { isTrial: false, protocol: 'gotrue' },
+  oidc: { isTrial: false, protocol: 'openid_connect' },
+  app: { isTrial: false, protocol: 'app' },
+}
+
+/** Settings that a provider needs, and what to say without them. */
+const needed: Readonly<Record<ProviderName, Settings>> = {
+  embedded: {},
+  supabase: { providerUrl: 'the auth URL, such as https://REF.supabase.co/auth/v1.' },
+  oidc: {
+    providerUrl: 'the issuer, such as https://id.example.com/realms/main.',
+    providerClientId: 'register this server there, with the redirect URI BASE_URL/oauth/callback.',
+  },
+  app: {
+    signInUrl: 'the page of the app where people allow a client, such as https://app.example.com/connect.',
+    signInSecret: 'what the app signs with; make one with: openssl rand -base64 32',
+  },
+}
+
+/** What every provider outside of this process needs. */
 const neededAnyway: Settings = {
   appUrl: 'where people create their accounts.',
   secretKeys: 'what seals the sessions; make one with: drawbridge-server keys generate',
 }
+
+/** What a Supabase project needs as soon as one of {@link clientFields} asks for sign-in in the app. */
+const neededForClient: Settings = {
+  providerClientId:
+    "sign-in in the app needs a client of the project's OAuth server, with the redirect URI BASE_URL/oauth/callback.",
+  providerClientSecret: 'that of the client.',
+}
+const clientFields = ['signInUrl', 'providerClientId', 'providerClientSecret'] as const
 
 /** The client of the sandbox's OAuth server. A trial is for this machine only, so its secret protects nothing. */
 export const trialClient = {
@@ -63,56 +87,15 @@ interface RuleContext {
   production: boolean
 }
 
-export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
-  embedded: {
-    isTrial: true,
-    protocol: 'gotrue',
-    brokenRules: brokenTrialRules,
-  },
-  supabase: {
-    isTrial: false,
-    protocol: 'gotrue',
-    brokenRules: ({ given }) => [
-      ...missing(given, {
-        providerUrl: 'the auth URL, such as https://REF.supabase.co/auth/v1.',
-        ...(clientFields.some((field) => given[field] !== undefined) && {
-          providerClientId:
-            "sign-in in the app needs a client of the project's OAuth server, with the redirect URI BASE_URL/oauth/callback.",
-          providerClientSecret: 'that of the client.',
-        }),
-        ...neededAnyway,
-      }),
-      ...placeholderRules(given),
-    ],
-  },
-  oidc: {
-    isTrial: false,
-    protocol: 'openid_connect',
-    brokenRules: ({ given }) =>
-      missing(given, {
-        providerUrl: 'the issuer, such as https://id.example.com/realms/main.',
-        providerClientId: 'register this server there, with the redirect URI BASE_URL/oauth/callback.',
-        ...neededAnyway,
-      }),
-  },
-  app: {
-    isTrial: false,
-    protocol: 'app',
-    brokenRules: ({ given }) =>
-      missing(given, {
-        signInUrl:
-          'the page of the app where people allow a client, such as https://app.example.com/connect.',
-        signInSecret: 'what the app signs with; make one with: openssl rand -base64 32',
-        ...neededAnyway,
-      }),
-  },
-}
-
 /** Every combination of settings that cannot be meant. */
 export function brokenRules(context: RuleContext): BrokenRule[] {
   const { config, given } = context
   const { provider, signInUrl, appUrl } = config
-  const rules = providers[provider].brokenRules(context)
+  const rules = missing(given, needed[provider])
+  if (provider === 'supabase' && clientFields.some((field) => given[field] !== undefined))
+    rules.push(...missing(given, neededForClient))
+  if (provider === 'supabase') rules.push(...placeholderRules(given))
+  rules.push(...(providers[provider].isTrial ? brokenTrialRules(context) : missing(given, neededAnyway)))
   for (const [names, fields] of settingsOnlyFor) {
     const useless = names.includes(provider) ? [] : fields.filter((field) => given[field] !== undefined)
     const problem = `means nothing to PROVIDER=${provider}, only to ${names.join(' and ')}; leave it out.`
@@ -154,26 +137,32 @@ function placeholderRules(given: Settings): BrokenRule[] {
 
 function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
   const { baseUrl, appUrl, listen, social } = config
-  const app = new URL(appUrl)
-  const rules: BrokenRule[] = []
-  const require = (holds: boolean, ...rule: BrokenRule): void => void (holds || rules.push(rule))
-  const requireLoopback = (field: keyof ServerConfig, hostname: string, example: string): void =>
-    require(isLoopbackHostname(
-      hostname,
-    ), field, `with the embedded provider this must be a loopback address, such as ${example}.`)
-  require(!production, 'provider', 'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase, oidc or app, as docs/supabase.md, docs/openid-connect.md and docs/app-sign-in.md say; to try it, leave NODE_ENV out.')
-  requireLoopback('baseUrl', new URL(baseUrl).hostname, 'http://localhost:8787')
-  requireLoopback('appUrl', app.hostname, 'http://localhost:8788')
-  require(isLoopbackHostname(
-    listen.host,
-  ), 'listen', `listens on ${listen.host}, but the embedded provider is for this computer alone: set LISTEN to a loopback address, such as 127.0.0.1:8787.`)
-  require(social?.every(({ id }) => id === 'google') ??
-    true, 'social', 'the embedded provider has google only.')
-  require(app.pathname === '/' &&
-    app.protocol ===
-      'http:', 'appUrl', 'the demo app is served at the root of an http origin, such as http://localhost:8788.')
-  require(app.origin !==
-    new URL(baseUrl)
-      .origin, 'appUrl', 'the demo app needs an origin of its own, such as http://localhost:8788.')
-  return rules
+  const [base, app] = [new URL(baseUrl), new URL(appUrl)]
+  const loopback = 'with the embedded provider this must be a loopback address, such as'
+  const rules: readonly [holds: boolean, ...rule: BrokenRule][] = [
+    [
+      !production,
+      'provider',
+      'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase, oidc or app, as docs/supabase.md, docs/openid-connect.md and docs/app-sign-in.md say; to try it, leave NODE_ENV out.',
+    ],
+    [isLoopbackHostname(base.hostname), 'baseUrl', `${loopback} http://localhost:8787.`],
+    [isLoopbackHostname(app.hostname), 'appUrl', `${loopback} http://localhost:8788.`],
+    [
+      isLoopbackHostname(listen.host),
+      'listen',
+      `listens on ${listen.host}, but the embedded provider is for this computer alone: set LISTEN to a loopback address, such as 127.0.0.1:8787.`,
+    ],
+    [social?.every(({ id }) => id === 'google') ?? true, 'social', 'the embedded provider has google only.'],
+    [
+      app.pathname === '/' && app.protocol === 'http:',
+      'appUrl',
+      'the demo app is served at the root of an http origin, such as http://localhost:8788.',
+    ],
+    [
+      app.origin !== base.origin,
+      'appUrl',
+      'the demo app needs an origin of its own, such as http://localhost:8788.',
+    ],
+  ]
+  return rules.flatMap(([holds, ...rule]) => (holds ? [] : [rule]))
 }

@@ -8,7 +8,7 @@ import { SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
 /** The one client of the OAuth server. */
-export interface OAuthClient {
+interface OAuthClient {
   id: string
   secret: string
   redirectUri: string
