@@ -29,6 +29,9 @@ import { type CommandInput, type ExitCode, checkInput, exitCode } from './comman
 /** Ctrl-C reaches every process of the terminal, and npm forwards it again: signals this close together count as one. */
 const sameMs = 500
 
+/** Windows says by this signal that the window of the console closes, and ends the process some seconds later. */
+const closes = process.platform === 'win32' ? ['SIGHUP' as const] : []
+
 /** Resolves with the first SIGINT or SIGTERM. A further one ends the process. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -40,8 +43,7 @@ function stopSignal(): Promise<NodeJS.Signals> {
       // The shell's code for that signal. Process 1 of a container ends in no other way.
       if (now > firstAt + sameMs) process.exit(128 + constants.signals[signal])
     }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
+    for (const signal of ['SIGINT', 'SIGTERM', ...closes] as const) process.on(signal, onSignal)
   })
 }
 
@@ -165,7 +167,7 @@ function openLog(
     telemetry,
     audit: audit || events || telemetry ? both : undefined,
   })
-  if (audit) process.on('SIGHUP', () => void audit.reopen())
+  if (audit && closes.length === 0) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit, events }
 }
 

@@ -37,11 +37,14 @@ export function parsePageUrl(text: string): string {
   return url.href
 }
 
+/** Prints a secret, in any shell of any system. */
+export const secretCommand = `node -p "crypto.randomBytes(32).toString('base64')"`
+
 /** A secret that signs with HS256, whose key is the UTF-8 bytes of the text (RFC 7518 section 3.2). */
 export function parseSharedSecret(text: string): string {
   const secret = text.trim()
   if (Buffer.byteLength(secret) < 32) {
-    throw new TypeError('expected at least 32 bytes, such as the output of openssl rand -base64 32')
+    throw new TypeError(`expected at least 32 bytes, such as the output of ${secretCommand}`)
   }
   return secret
 }

@@ -197,7 +197,7 @@ describe('an outside provider', () => {
   it('app: a secret of fewer than 32 bytes is refused and not shown; the bytes count, not the characters', () => {
     const short = secret.slice(1)
     expect(problemsOf({ ...app, signInSecret: short })).toEqual([
-      'signInSecret: expected at least 32 bytes, such as the output of openssl rand -base64 32; got the given value.',
+      `signInSecret: expected at least 32 bytes, such as the output of node -p "crypto.randomBytes(32).toString('base64')"; got the given value.`,
     ])
     expect(problemsOf({ ...app, signInSecret: 'ä'.repeat(16) })).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { secretCommand } from './config-value.ts'
 import type { ServerConfig, Settings } from './setting-table.ts'
 
 /** The setting to change, and what to say about it. */
@@ -56,7 +57,7 @@ const needed: Readonly<Record<ProviderName, Settings>> = {
   },
   app: {
     signInUrl: 'the page of the app where people allow a client, such as https://app.example.com/connect.',
-    signInSecret: 'what the app signs with; make one with: openssl rand -base64 32',
+    signInSecret: `what the app signs with; make one with: ${secretCommand}`,
   },
 }
 

@@ -139,7 +139,7 @@ describe('the file of the admin token', () => {
     'the file of the admin token that holds %j is a fault that does not repeat it',
     (text) => {
       const [fault, ...more] = texts(tokenFile(text))
-      expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*openssl rand/)
+      expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*node -p/)
       expect(fault).not.toMatch(/aaaa|0123/)
       expect(more).toEqual([])
     },
@@ -153,7 +153,7 @@ describe('the file of the admin token', () => {
 
   it('the file of the admin token is needed for ADMIN_LISTEN, and may be there without', () => {
     expect(texts({ adminListen: '127.0.0.1:1' })).toEqual([
-      expect.stringMatching(/^adminTokenFile: needed for ADMIN_LISTEN\. .*openssl rand/),
+      expect.stringMatching(/^adminTokenFile: needed for ADMIN_LISTEN\. .*node -p/),
     ])
     const { adminTokenFile = '' } = tokenFile(token)
     expect(texts({ adminTokenFile })).toEqual([])

@@ -11,6 +11,7 @@ import {
 } from './document-file.ts'
 import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
+import { secretCommand } from './config-value.ts'
 import { embeddedDatabase, parseSecretKeys, type KeySource, keySourceOf } from './store-address.ts'
 import { providers } from './provider.ts'
 import type { ServerConfig } from './setting-table.ts'
@@ -129,7 +130,7 @@ function auditFaults(path: string | undefined): Fault[] {
 
 /** Returns the fault of the admin token's file, if any. The token is in neither sentence. */
 function tokenFaults({ adminListen, adminTokenFile: path }: ServerConfig): Fault[] {
-  const nextStep = `Make it with: umask 077; openssl rand -base64 32 > ${path ?? 'admin-token'}`
+  const nextStep = `Make it with: umask 077; ${secretCommand} > ${path ?? 'admin-token'}`
   if (path === undefined) return adminListen ? [{ problem: 'needed for ADMIN_LISTEN.', nextStep }] : []
   const file = readSettingFile(path)
   if (file.kind === 'unreadable') return [{ problem: file.fault, nextStep }]

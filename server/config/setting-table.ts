@@ -109,7 +109,7 @@ const table = {
   },
   audit: {
     parse: parseText,
-    doc: 'File that gets the audit events, as JSON lines: sign-ins, grants, refusals and calls. SIGHUP opens it again after it was moved.',
+    doc: 'File that gets the audit events, as JSON lines: sign-ins, grants, refusals and calls. SIGHUP opens it again after it was moved (not on Windows).',
   },
   callLimit: {
     parse: orOff(parseRate),

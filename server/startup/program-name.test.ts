@@ -62,3 +62,17 @@ describe('a command that is advised', () => {
     expect(asTyped('drawbridge-server doctor', { launcher, environment })).toBe('drawbridge-server doctor')
   })
 })
+
+it.each([
+  [
+    '  Look around    curl -i http://localhost:8787/mcp',
+    '  Look around    curl.exe -i http://localhost:8787/mcp',
+  ],
+  ['curl http://localhost:8787/.well-known/x', 'curl.exe http://localhost:8787/.well-known/x'],
+  ['Make it with: umask 077; node -p "x" > admin-token', 'Make it with: node -p "x" > admin-token'],
+  ['npm pack x && sudo chown 1000 secret-keys && docker compose up -d', 'npm pack x; docker compose up -d'],
+])('asTyped turns %j on Windows into %j', (text, windows) => {
+  const started: Started = { launcher, environment: {} }
+  expect(asTyped(text, started, 'win32')).toBe(windows)
+  for (const platform of ['linux', 'darwin'] as const) expect(asTyped(text, started, platform)).toBe(text)
+})

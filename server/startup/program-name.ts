@@ -1,7 +1,9 @@
 import {
   commandsAsTyped,
   isFetchedByNpx,
+  onPlatform,
   type TypedProgram,
+  type WindowsForms,
 } from '@drawbridge/shared/terminal/program-name.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -18,14 +20,27 @@ const npmStart: TypedProgram = { bare: 'npm start', withArguments: 'npm start --
 
 const command = String.raw`(?:serve|init|doctor|migrate|keys|grants|attempts|usage|clients|access|texts|--[a-z ]|\[)(?![a-z ]* failed\.)`
 
+/** Without quotes and backslashes, since JSON is rewritten too. */
+const windowsForms: WindowsForms = [
+  // There `curl` alone is another program.
+  [/\bcurl (?=-|http)/g, 'curl.exe '],
+  [/\bumask 077; /g, ''],
+  [/ && sudo chown 1000 [\w-]+ && /g, '; '],
+]
+
 /** Other programs use the output of these, and npm start prints its own lines on stdout. */
 const captured = 'keys generate'
 
 /**
- * Rewrites this program's commands in `text` as the user who started it can type them: `npm start --` or `npx drawbridge-server` if
+ * Rewrites this program's commands, and what else depends on the system, in a text as the user who started it can type them: `npm start --` or `npx drawbridge-server` if
  * npm started it, otherwise the bare name.
  */
-export function asTyped(text: string, started: Started = thisProcess()): string {
+export function asTyped(
+  given: string,
+  started: Started = thisProcess(),
+  platform: NodeJS.Platform = process.platform,
+): string {
+  const text = onPlatform(given, platform, windowsForms)
   const typed = typedProgram(started)
   if (typed === undefined) return text
   // The lookbehind avoids adding npx twice.

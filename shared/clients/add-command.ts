@@ -31,9 +31,10 @@ export function bridgeCommand({ url }: NamedServer): string {
   return `${bridgeWords.join(' ')} ${shellWord(url)}`
 }
 
-/** Quotes a text as one word of a POSIX shell; without quotes where no shell needs any, cmd.exe included. */
+/** Quotes a text as one word, if it can be done, of every shell, cmd.exe and PowerShell included, or else of a POSIX shell; only where one needs it. */
 export function shellWord(text: string): string {
-  return /^[\w:/.,@+=-]+$/.test(text) ? text : quotedWord(text)
+  if (/^[\w:/.,@+=-]+$/.test(text)) return text
+  return /^(?:[^"$`!\\\u201C-\u201E]|\\(?=[^"$`!\\]))*$/.test(text) ? `"${text}"` : quotedWord(text)
 }
 
 /** Quotes a text as one word of a POSIX shell, always with quotes. */

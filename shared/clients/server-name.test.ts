@@ -27,9 +27,25 @@ test.each([
   expect(serverNameOf('https://mcp.example.com/mcp', appName)).toBe(name)
 })
 
+test.each([
+  ['https://mcp.example.com/mcp?a=1&b=2', '"https://mcp.example.com/mcp?a=1&b=2"'],
+  [String.raw`C:\Program Files\nodejs\node.exe`, String.raw`"C:\Program Files\nodejs\node.exe"`],
+  // A backslash before the last quote would quote it on Windows, and two are one for a POSIX shell.
+  [String.raw`C:\a b` + '\\', String.raw`'C:\a b` + "\\'"],
+  [String.raw`\\server\share`, String.raw`'\\server\share'`],
+  ['a $b', "'a $b'"],
+  ['a `b`', "'a `b`'"],
+  ['a!', "'a!'"],
+  ['"', `'"'`],
+  ['\u201C; calc', "'\u201C; calc'"],
+  ["it's", `"it's"`],
+])('shellWord writes %s as %s, in quotes of every shell where there are some', (text, word) => {
+  expect(shellWord(text)).toBe(word)
+})
+
 test('shellWord quotes a word only if a shell would read it in another way', () => {
   expect(shellWord('https://mcp.example.com:8443/a/mcp')).toBe('https://mcp.example.com:8443/a/mcp')
-  expect(shellWord('http://[::1]/mcp')).toBe("'http://[::1]/mcp'")
-  expect(shellWord('')).toBe("''")
+  expect(shellWord('http://[::1]/mcp')).toBe('"http://[::1]/mcp"')
+  expect(shellWord('')).toBe('""')
   expect(quotedWord("it's")).toBe(String.raw`'it'\''s'`)
 })

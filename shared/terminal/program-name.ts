@@ -6,6 +6,15 @@ export interface TypedProgram {
   withArguments: string
 }
 
+/** Texts for every system name what POSIX has, and these are its forms on Windows. Commands are those of PowerShell. */
+export type WindowsForms = readonly (readonly [posix: RegExp, windows: string])[]
+
+/** Rewrites a text for the system that it is read on. */
+export function onPlatform(text: string, platform: string, forms: WindowsForms): string {
+  if (platform !== 'win32') return text
+  return forms.reduce((changed, [posix, windows]) => changed.replaceAll(posix, windows), text)
+}
+
 /** Returns whether the running script `launcher` was fetched by npx rather than installed. */
 export function isFetchedByNpx(launcher: string): boolean {
   return /[\\/]_npx[\\/]/.test(launcher)

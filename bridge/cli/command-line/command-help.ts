@@ -19,7 +19,7 @@ const doctorExample: Lines = [
 const examples: Lines = [
   ...firstExamples,
   ["drawbridge https://mcp.example.com/mcp --header 'X-Team: ${TEAM}'", 'with a header, of a variable'],
-  ["drawbridge https://mcp.example.com/mcp --ignore-tool 'delete_*'", 'without some tools'],
+  ['drawbridge https://mcp.example.com/mcp --ignore-tool "delete_*"', 'without some tools'],
   ...doctorExample,
 ]
 const firstSteps: Lines = [

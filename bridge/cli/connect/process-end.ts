@@ -16,11 +16,22 @@ export function watchProcessEnd(stop: (reason: string) => void): () => void {
   }
   for (const signal of signals) process.on(signal, onSignal)
   const timer = setInterval(() => {
-    if (process.ppid !== parent) once('the parent process is gone')
+    if (isGone(parent)) once('the parent process is gone')
   }, parentCheckMs)
   timer.unref()
   return () => {
     clearInterval(timer)
     for (const signal of signals) process.off(signal, onSignal)
+  }
+}
+
+/** Windows goes on naming a parent that has ended, such as the cmd.exe of a `.cmd` file whose client has killed it. */
+function isGone(parent: number): boolean {
+  if (process.platform !== 'win32') return process.ppid !== parent
+  try {
+    process.kill(parent, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }

@@ -52,10 +52,10 @@ export const storeChecks: Checks<StoreFacts> = {
     if (!(keychain instanceof CredentialError)) return ok('The keychain stores, returns and deletes an item.')
     const outcome = failed(keychain, failureContextOf(config))
     if (backend === 'keychain') return outcome
-    const [remedy] = keychain.nextStep?.split(';') ?? []
+    const [remedy = ''] = outcome.fix?.split(';') ?? []
     return warn(
       `${outcome.message} The key of new logins goes into a file.`,
-      `If that is fine, set --store file.${remedy === undefined ? '' : ` Otherwise: ${remedy}.`}`,
+      `If that is fine, set --store file. Otherwise: ${remedy}.`,
     )
   },
   login(facts) {

@@ -204,7 +204,7 @@ describe('doctor --trace', () => {
     )
     const run = await trace([`${url}?key=hidden`])
     expect([run.url, run.result]).toEqual([url, 'not signed in'])
-    expect(run.advice).toContain(`drawbridge login '${url}'`)
+    expect(run.advice).toContain(`drawbridge login "${url}"`)
     expect(run.stdout).not.toContain('hidden')
   })
 

@@ -259,7 +259,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   credentials_keychain_failed: {
     meaning: 'The keychain reported an error.',
-    nextStep: `See the message above; or use --store file and sign in again. More: ${doctor}`,
+    nextStep: `Repair what it names; or use --store file and sign in again. More: ${doctor}`,
   },
   credentials_key_missing: {
     meaning: 'The key of the stored logins is missing.',

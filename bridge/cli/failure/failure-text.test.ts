@@ -87,7 +87,7 @@ describe('a failed command', () => {
   it('the next step of a failure names the profile of a login', () => {
     const error = new OAuthFailure('expired', 'over')
     expect(describeError(error, { serverUrl, profile: 'my work' }).nextStep).toBe(
-      `drawbridge login ${serverUrl} --profile 'my work'`,
+      `drawbridge login ${serverUrl} --profile "my work"`,
     )
     expect(describeError(error, { serverUrl, profile: 'default' }).nextStep).toBe(
       `drawbridge login ${serverUrl}`,
@@ -107,7 +107,7 @@ describe('a failed command', () => {
 
   it.each([
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
-    ['https://mcp.example.com/mcp?a=1&b=2', "'https://mcp.example.com/mcp?a=1&b=2'"],
+    ['https://mcp.example.com/mcp?a=1&b=2', '"https://mcp.example.com/mcp?a=1&b=2"'],
     ["https://x.example/'$(id)", String.raw`'https://x.example/'\''$(id)'`],
   ])('the next step quotes %s as a word for a shell', (url, word) => {
     const error = new OAuthFailure('expired', 'over')

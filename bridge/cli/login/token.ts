@@ -6,6 +6,7 @@ import { loginId } from '../../credentials/credential-store.ts'
 import { withLogin } from '../connect/connection-login.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
+import { asTyped } from '../terminal/program-name.ts'
 import { durationText } from '../terminal/progress.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { parseToken } from '@drawbridge/shared/settings/value.ts'
@@ -17,7 +18,7 @@ const lockMs = 20_000
 export async function setToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal, runtime } = input
-  if (terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
+  if (terminal.isInteractive) terminal.note(asTyped('Paste the token, then press Enter and Ctrl-D.'))
   const token = await readToken(input)
   const now = runtime.now()
   const jwt = readJwt(token)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { asTyped } from './program-name.ts'
 
+const installed = '/usr/lib/node_modules/mcp-drawbridge/launcher.cjs'
 const npx = '/home/me/.npm/_npx/ab12/node_modules/.bin/drawbridge'
 
 it.each([
@@ -13,5 +14,21 @@ it.each([
 ])('asTyped turns %s under npx into %s', (text, typed) => {
   expect(asTyped(text, npx)).toBe(typed)
   expect(asTyped(text, String.raw`C:\Users\me\AppData\Local\npm-cache\_npx\ab\node_modules\x`)).toBe(typed)
-  expect(asTyped(text, '/usr/lib/node_modules/mcp-drawbridge/launcher.cjs')).toBe(text)
+  expect(asTyped(text, installed)).toBe(text)
+})
+
+it.each([
+  ['a key of ~/.drawbridge/config.json is', String.raw`a key of %USERPROFILE%\.drawbridge\config.json is`],
+  ['(default: ~/.drawbridge)', String.raw`(default: %USERPROFILE%\.drawbridge)`],
+  ['Examples:\n  drawbridge status', 'Examples, for PowerShell:\n  drawbridge status'],
+  ['  curl -H "Authorization: ..."', '  curl.exe -H "Authorization: ..."'],
+  [
+    '  drawbridge token set https://a.example/mcp < token.txt',
+    '  type token.txt | drawbridge token set https://a.example/mcp',
+  ],
+  ['use --static-oauth-client-info @FILE.', 'use --static-oauth-client-info "@FILE".'],
+  ['then press Enter and Ctrl-D.', 'then press Enter, Ctrl-Z and Enter.'],
+])('asTyped turns %j on Windows into %j', (text, windows) => {
+  expect(asTyped(text, installed, 'win32')).toBe(windows)
+  for (const platform of ['linux', 'darwin'] as const) expect(asTyped(text, installed, platform)).toBe(text)
 })

@@ -18,7 +18,7 @@ const faults: readonly (readonly [RegExp, KeychainFault, string, nextStep?: stri
   [
     /Cannot find native binding|MODULE_NOT_FOUND|ERR_MODULE_NOT_FOUND|Cannot find (?:package|module)/,
     'keychain_absent',
-    'its native part is not installed',
+    'its native part is not installed, or cannot be loaded',
   ],
   [/Did not receive a reply|NoReply/, 'keychain_mute', 'the keychain service does not answer'],
   [/unlock prompt was dismissed|IsLocked|locked collection/, 'keychain_locked', 'it is locked'],

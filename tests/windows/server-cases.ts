@@ -1,0 +1,128 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { createPerson } from '../e2e/person.ts'
+import type { ServerAddress } from '../e2e/server-process.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { until } from '../support/until.ts'
+import { launcherIn, startWindowsBridge } from './installed.ts'
+import type { Windows, WindowsOutcome, WindowsProcess } from './wine.ts'
+
+interface WindowsServer extends ServerAddress {
+  env: Readonly<Record<string, string>>
+  folder: string
+  /** Starts the server, waits until it is ready, and returns how it ends. */
+  start(words?: readonly string[]): Promise<{ ended: Promise<unknown>; said(): string }>
+  /** Runs one of its commands. */
+  command(...words: string[]): Promise<WindowsOutcome>
+}
+
+async function serverIn(windows: Windows, name: string): Promise<WindowsServer> {
+  const folder = `${windows.home}\\${name}`
+  mkdirSync(windows.here(folder))
+  const [port, appPort] = [await freePort(), await freePort()]
+  const [baseUrl, appUrl] = [`http://localhost:${port}`, `http://localhost:${appPort}`]
+  const env = {
+    DRAWBRIDGE_BASE_URL: baseUrl,
+    DRAWBRIDGE_APP_URL: appUrl,
+    DRAWBRIDGE_LISTEN: `127.0.0.1:${port}`,
+  }
+  const launcher = launcherIn(windows, 'drawbridge-server')
+  return {
+    baseUrl,
+    appUrl,
+    mcpUrl: `${baseUrl}/mcp`,
+    fetch: (input, init) => fetch(input, init),
+    env,
+    folder,
+    command: (...words) => windows.run(windows.node, [launcher, ...words], { cwd: folder, env }),
+    async start(words = []) {
+      const child = windows.start(windows.node, [launcher, ...words, '--json'], { cwd: folder, env })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const said = outputOf(child)
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      await until(
+        () => said().includes('"event":"ready"'),
+        () => `the ready line\n${said()}`,
+      )
+      return { ended, said }
+    },
+  }
+}
+
+function outputOf(child: WindowsProcess): () => string {
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (said += String(chunk)))
+  return () => said
+}
+
+/** The cases of the server, with its store in a file. */
+export function serverCases(windowsOf: () => Windows): void {
+  it('the server in Windows serves a bridge, locks its store, rotates keys, ends by Ctrl-C, and starts from a backup', async () => {
+    const windows = windowsOf()
+    const server = await serverIn(windows, 'Mein Server für 山田')
+    const { folder } = server
+    const first = await server.start()
+    const person = await createPerson(server)
+    const bridge = startWindowsBridge(windows, [server.mcpUrl])
+    onTestFinished(() => bridge.close())
+    await bridge.initialize()
+    expect((await fetch(await person.allow(await bridge.link()))).status).toBe(200)
+    await until(
+      async () => (await bridge.tools()).includes('whoami'),
+      () => `the tools\n${bridge.stderr()}`,
+    )
+    const whoami = (): Promise<string> => bridge.call('whoami')
+    expect(await whoami()).toContain(person.email)
+
+    const second = await server.command('--listen', `127.0.0.1:${await freePort()}`)
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('Another')])
+    const keys = await server.command('keys', 'rotate', '--json')
+    expect(keys.code, keys.stderr).toBe(0)
+    expect(
+      readFileSync(windows.here(`${folder}\\.drawbridge\\secret-keys`), 'utf8')
+        .trim()
+        .split('\n'),
+    ).toHaveLength(2)
+    expect(await whoami()).toContain(person.email)
+    const doctor = await server.command('doctor')
+    expect(doctor.stdout).not.toMatch(/chmod|umask|sudo|~\/|\/etc\/|\bcurl /)
+
+    const backup = `${folder}\\backup.db`
+    const store = `${folder}\\.drawbridge\\server.db`
+    const script = `new (require('node:sqlite').DatabaseSync)(process.argv[1]).exec("VACUUM INTO 'backup.db'")`
+    const copied = await windows.run(windows.node, ['-e', script, store], { cwd: folder })
+    expect(copied.code, copied.stderr).toBe(0)
+
+    windows.pressControlC()
+    expect(await first.ended, first.said()).toBe(0)
+    expect(first.said()).toContain('"signal":"SIGINT"')
+    for (const end of ['', '-wal', '-shm']) rmSync(windows.here(store + end), { force: true })
+    copyFileSync(windows.here(backup), windows.here(store))
+    await server.start()
+    const again = startWindowsBridge(windows, [server.mcpUrl])
+    onTestFinished(() => again.close())
+    await again.initialize()
+    expect(await again.call('whoami')).toContain(person.email)
+    expect(again.links()).toEqual([])
+  })
+
+  it('init in Windows writes the files of a server that its next command starts', async () => {
+    const windows = windowsOf()
+    const server = await serverIn(windows, 'Neu hier')
+    const { env } = server
+    const urls = ['--base-url', server.baseUrl, '--app-url', server.appUrl]
+    const words = ['init', '--provider', 'none', ...urls, '--listen', env['DRAWBRIDGE_LISTEN'] ?? '']
+    const made = await server.command(...words, '--yes', '--json')
+    expect(made.code, made.stderr).toBe(0)
+    const { files, next } = JSON.parse(made.stdout) as { files: string[]; next: string }
+    for (const file of files) expect(existsSync(windows.here(`${server.folder}\\${file}`)), file).toBe(true)
+    expect(next).toBe('drawbridge-server --env-file drawbridge.env')
+    const { said } = await server.start(next.split(' ').slice(1))
+    expect(said()).toContain(server.mcpUrl)
+    const shown = windows.start('drawbridge-server.cmd', ['--help'], { shell: true, cwd: server.folder })
+    const help = outputOf(shown)
+    await new Promise((resolve) => shown.once('close', resolve))
+    expect(help()).toContain('drawbridge-server doctor')
+  })
+}

@@ -1,0 +1,7 @@
+// Wine has no keep-alive options of sockets, and Node gives up a connection that refuses them.
+'use strict'
+const { Socket } = require('node:net')
+
+Socket.prototype.setKeepAlive = function setKeepAlive() {
+  return this
+}
