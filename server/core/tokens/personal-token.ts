@@ -89,13 +89,18 @@ export function readTokenWish(
 }
 
 /** Returns whether a user has as many personal tokens as they may have. */
-export async function hasAllTokens(userId: string, { store, runtime }: TokenPorts): Promise<boolean> {
+export async function hasAllTokens(userId: string, ports: TokenPorts): Promise<boolean> {
+  return (await countTokens(userId, ports)) >= maxTokens
+}
+
+/** Counts the live ones, to one more than allowed. */
+async function countTokens(userId: string, { store, runtime }: TokenPorts): Promise<number> {
   let [tokens, seen] = [0, 0]
   for await (const record of readGrants({ store, runtime }, { userId })) {
     if (isLive(record, runtime.now()) && tokenNameOf(record.grant.clientId) !== undefined) tokens += 1
-    if ((seen += 1) === maxGrants || tokens === maxTokens) break
+    if ((seen += 1) === maxGrants || tokens > maxTokens) break
   }
-  return tokens >= maxTokens
+  return tokens
 }
 
 /**
@@ -108,7 +113,8 @@ export async function makePersonalToken(
   ports: AuthorizationCodePorts & TokenPorts,
 ): Promise<{ token: string; grant: Pick<Grant, 'id' | 'clientId' | 'expiresAt'> } | undefined> {
   const { store, runtime, providerIssuer } = ports
-  if (await hasAllTokens(userOf(signIn.identity, providerIssuer).id, ports)) return undefined
+  const { id: userId } = userOf(signIn.identity, providerIssuer)
+  if (await hasAllTokens(userId, ports)) return undefined
   const token = createToken(runtime)
   const now = runtime.now()
   const expiresAt = now + days * daySeconds
@@ -120,5 +126,10 @@ export async function makePersonalToken(
   const id = await addGrantCode(record, request, signIn, { ...ports, sessionTtlSeconds: days * daySeconds })
   const minted = { scope, accessHash: tokenKey(token), accessExpiresAt: expiresAt, refreshHash: undefined }
   await store.redeemAuthorizationCode(codeHash, minted, now)
+  // Another sign-in may have made one since.
+  if ((await countTokens(userId, ports)) > maxTokens) {
+    await store.endGrant(id, 'revoked_by_user', now)
+    return undefined
+  }
   return { token, grant: { id, clientId, expiresAt } }
 }

@@ -2,7 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { addGrantCode, type AuthorizationCodePorts } from '../authorization/authorization-code.ts'
-import { type Client, type ClientStore, serviceGrantType } from '../clients/client.ts'
+import type { Client, ClientStore } from '../clients/client.ts'
 import { type AttemptStore, countWithin, limitKey } from '../limits/attempt-limit.ts'
 import { tokensOfService } from '../limits/limit-table.ts'
 import { hashSecret } from '../seal.ts'
@@ -28,8 +28,8 @@ export interface ServiceTokenPorts extends AuthorizationCodePorts {
 
 /**
  * Issues an access token to a service for itself (RFC 6749 section 4.4): for an hour at most, without a refresh token, in a grant of its
- * own. The scope is what is left of the request within the service's own. Throws `unauthorized_client`, `invalid_scope`,
- * `invalid_target`, or `temporarily_unavailable` (429). Does not check that `client` authenticated.
+ * own. The scope is what is left of the request within the service's own. Throws `invalid_scope`, `invalid_target`, or
+ * `temporarily_unavailable` (429). Does not check that `client` is a service, and authenticated.
  */
 export async function issueServiceToken(
   client: Client,
@@ -37,11 +37,6 @@ export async function issueServiceToken(
   ports: ServiceTokenPorts,
 ): Promise<IssuedTokens> {
   const { store, runtime, resource } = ports
-  if (client.kind !== 'service')
-    throw new OAuthError(
-      'unauthorized_client',
-      `This client is not a service: it has no ${serviceGrantType}.`,
-    )
   requireOurResource(resources, resource)
   const scope = grantedScope(client.scope ?? toolScope, asked)
   const limit = { key: limitKey('service token', client.id), ...tokensOfService }
