@@ -21,6 +21,7 @@ interface Work {
   signOut?: SignOutWorker['run']
   save?: () => Promise<void>
   flush?: () => Promise<void>
+  flushAttempts?: () => Promise<void>
   trim?: (most: number, limit: number, openedBefore: number) => Promise<number>
 }
 
@@ -40,7 +41,7 @@ function create(work: Work): Upkeep {
       signOuts: { run: work.signOut ?? (async () => 0) },
       keeper: { saveUnsaved: work.save ?? (async () => {}) },
       grantUses: { flush: work.flush ?? (async () => {}) },
-      attempts: { flush: async () => {} },
+      attempts: { flush: work.flushAttempts ?? (async () => {}) },
     },
     runtime,
     (event, { error }) => void reported.push(event, error),
@@ -100,6 +101,16 @@ it('upkeep stops when running work has ended, and starts no more', async () => {
   running.give(0)
   await stopping
   expect(signOut).toHaveBeenCalledTimes(1)
+})
+
+it('upkeep records what is left when it stops, the rest too if a part fails, and leaves no timer', async () => {
+  const flushed: string[] = []
+  const flush = async (): Promise<void> => void flushed.push('uses')
+  const { stop } = start({ flush, flushAttempts: () => Promise.reject(new Error('away')) })
+  await stop()
+  expect(flushed).toEqual(['uses'])
+  expect(reported).toEqual(['upkeep_failed', new Error('away')])
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 it('upkeep tells running work when it is to stop', async () => {

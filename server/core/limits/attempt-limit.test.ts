@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -7,6 +8,7 @@ import {
   type AttemptLimit,
   type AttemptSource,
   countWithin,
+  doOnce,
   giveBack,
   limitsOf,
 } from './attempt-limit.ts'
@@ -137,4 +139,31 @@ it('limitKey distinguishes kinds and sources, and contains neither address nor n
   expect(limitKey('start', '2001:db8::/56')).not.toBe(key)
   expect(limitKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
   expect(key).toMatch(/^start [A-Za-z0-9_-]{43}$/)
+})
+
+describe('doOnce', () => {
+  const once = <Result>(work: () => Promise<Result>, seconds = 60) =>
+    doOnce('work', seconds, work, { store, runtime })
+
+  it('doOnce does work for the first of many callers at the same time, and again when the time is over', async () => {
+    let done = 0
+    const work = async (): Promise<number> => (done += 1)
+    const results = await Promise.all([once(work), once(work), once(work)])
+    expect(results.filter((result) => result !== undefined)).toEqual([1])
+    runtime.advance(59)
+    expect(await once(work)).toBeUndefined()
+    runtime.advance(1)
+    expect(await once(work)).toBe(2)
+  })
+
+  it('doOnce rejects as the work does, which can then be done, also after a caller that came meanwhile', async () => {
+    const started = createSignal<string>()
+    const failing = once(async () => {
+      throw new Error(await started.given)
+    })
+    expect(await once(async () => 'meanwhile')).toBeUndefined()
+    started.give('away')
+    await expect(failing).rejects.toThrow('away')
+    expect(await once(async () => 'later')).toBe('later')
+  })
 })

@@ -318,6 +318,19 @@ describe('a sign-in in the web app', () => {
     expect((await login.browser().visit(body.redirect_to ?? '')).status).toBe(400)
   })
 
+  it('a denial in a browser with a sign-in of its own denies neither that nor a device', async () => {
+    const device = await login.startDevice('203.0.113.9')
+    const entry = await browser.visit('http://localhost:8787/oauth/device')
+    const request = requestOf(await browser.submit(entry, 'user_code', { user_code: device.user_code }))
+    const { body } = await post({ request, allow: false })
+    const victim = login.browser()
+    const own = await begin(undefined, victim)
+    expect((await victim.visit(body.redirect_to ?? '')).status).toBe(400)
+    login.runtime.advance(6)
+    expect(await login.pollDevice(device.device_code)).toBe('authorization_pending')
+    expect((await victim.visit(await allowedBy(own))).url.searchParams.has('code')).toBe(true)
+  })
+
   it('a device is allowed, or denied, in the app', async () => {
     for (const [allowed, expected] of [
       [true, 'approved'],
@@ -602,6 +615,13 @@ describe('an attack on a sign-in in the web app', () => {
     expect((await post({ request, allow: true }, { bearer: 'once-9' })).status).toBe(200)
     login.runtime.advance(61)
     expect((await allow(await begin())).status).toBe(200)
+  })
+
+  it('answers without a proof are refused however many there are, and the provider is not asked', async () => {
+    const request = await begin()
+    for (let tries = 0; tries < 11; tries += 1)
+      expect((await post({ request, allow: true }, { bearer: '' })).status).toBe(401)
+    expect(proofs).toEqual([])
   })
 
   it('five sign-ins of one browser can be under way, each returns to its own client request', async () => {
