@@ -335,6 +335,28 @@ describe('a refused personal token', () => {
     expect((await server.connect()).tokens.access_token).toMatch(/^mcpa_/)
   })
 
+  it.each<[language: string, word: RegExp]>([
+    ['en', /personal token|mcpt_|client_credentials|\bservices?\b/i],
+    ['de', /Persönliche|Zugriffstoken|mcpt_|client_credentials|\bDienste?\b/i],
+  ])(
+    'without the setting and a service, no page or metadata mentions tokens (%s)',
+    async (language, word) => {
+      await server.close()
+      await start({ personalTokens: 'off' })
+      await server.connect()
+      browser = server.browser(language)
+      const pages = [await open(), await connections()]
+      const { client_id: id } = await server.register()
+      pages.push(await browser.visit(server.authorizeUrl(id)))
+      const documents = ['', '/oauth/device', '/.well-known/oauth-authorization-server'].concat(
+        ['', '/mcp'].map((path) => `/.well-known/oauth-protected-resource${path}`),
+      )
+      for (const path of documents) pages.push(await browser.visit(`http://localhost:8787${path}`))
+      for (const { html, url } of pages) expect(html, url.href).not.toMatch(word)
+      expect(pages.every(({ status }) => status === 200)).toBe(true)
+    },
+  )
+
   it('with personal tokens off, the page has no form, and a token made before is refused and can still be ended', async () => {
     await server.close()
     const store = `sqlite:${join(temporaryFolder(), 'server.db')}`
