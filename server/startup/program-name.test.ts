@@ -70,6 +70,9 @@ it.each([
   ],
   ['curl http://localhost:8787/.well-known/x', 'curl.exe http://localhost:8787/.well-known/x'],
   ['Make it with: umask 077; node -p "x" > admin-token', 'Make it with: node -p "x" > admin-token'],
+  ['  drawbridge-server -- npx -y some-mcp-server', '  drawbridge-server -- cmd /c npx -y some-mcp-server'],
+  ['Serve until SIGINT or SIGTERM (default).', 'Serve until Ctrl-C (default).'],
+  ['  secret-keys (for you only)', '  secret-keys (secret)'],
   ['npm pack x && sudo chown 1000 secret-keys && docker compose up -d', 'npm pack x; docker compose up -d'],
 ])('asTyped turns %j on Windows into %j', (text, windows) => {
   const started: Started = { launcher, environment: {} }

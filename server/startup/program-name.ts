@@ -25,6 +25,10 @@ const windowsForms: WindowsForms = [
   // There `curl` alone is another program.
   [/\bcurl (?=-|http)/g, 'curl.exe '],
   [/\bumask 077; /g, ''],
+  [/ -- npx /g, ' -- cmd /c npx '],
+  [/SIGINT or SIGTERM/g, 'Ctrl-C'],
+  // Its folder decides there.
+  [/ \(for you only\)/g, ' (secret)'],
   [/ && sudo chown 1000 [\w-]+ && /g, '; '],
 ]
 

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { createPerson } from '../e2e/person.ts'
 import type { ServerAddress } from '../e2e/server-process.ts'
@@ -36,7 +36,7 @@ async function serverIn(windows: Windows, name: string): Promise<WindowsServer> 
     folder,
     command: (...words) => windows.run(windows.node, [launcher, ...words], { cwd: folder, env }),
     async start(words = []) {
-      const child = windows.start(windows.node, [launcher, ...words, '--json'], { cwd: folder, env })
+      const child = windows.start(windows.node, [launcher, '--json', ...words], { cwd: folder, env })
       onTestFinished(() => void child.kill('SIGKILL'))
       const said = outputOf(child)
       const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -55,6 +55,27 @@ function outputOf(child: WindowsProcess): () => string {
     stream?.on('data', (chunk: Buffer) => (said += String(chunk)))
   return () => said
 }
+
+/** An MCP server over stdio, which tells what it was started with. */
+const smallServer = `
+import { writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+const text = JSON.stringify({ argv: process.argv.slice(2), env: Object.keys(process.env).map((name) => name.toUpperCase()) })
+const results = {
+  initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'small', version: '1' } },
+  'tools/list': { tools: [{ name: 'about', inputSchema: { type: 'object' } }] },
+  'tools/call': { content: [{ type: 'text', text }] },
+}
+const lines = createInterface({ input: process.stdin })
+lines.on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (id === undefined) return
+  const result = results[method]
+  const answer = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n')
+})
+lines.on('close', () => writeFileSync('ended', ''))
+`
 
 /** The cases of the server, with its store in a file. */
 export function serverCases(windowsOf: () => Windows): void {
@@ -105,6 +126,39 @@ export function serverCases(windowsOf: () => Windows): void {
     await again.initialize()
     expect(await again.call('whoami')).toContain(person.email)
     expect(again.links()).toEqual([])
+  })
+
+  it('a command behind the server in Windows starts by cmd, has the variables of Windows and none of the server, and ends with it', async () => {
+    const windows = windowsOf()
+    const server = await serverIn(windows, 'Dahinter')
+    writeFileSync(windows.here(`${server.folder}\\tools.mjs`), smallServer)
+    writeFileSync(windows.here(`${server.folder}\\tools.cmd`), '@node "%~dp0tools.mjs" %*\r\n')
+    const missing = await server.start(['--', 'tools.cmd'])
+    await until(
+      () => missing.said().includes('cmd /c npx'),
+      () => `the advice\n${missing.said()}`,
+    )
+    windows.pressControlC()
+    expect(await missing.ended).toBe(0)
+
+    const { ended, said } = await server.start(['--', 'cmd', '/c', 'tools.cmd', 'a b'])
+    const person = await createPerson(server)
+    const bridge = startWindowsBridge(windows, [server.mcpUrl])
+    onTestFinished(() => bridge.close())
+    await bridge.initialize()
+    expect((await fetch(await person.allow(await bridge.link()))).status).toBe(200)
+    await until(
+      async () => (await bridge.tools()).includes('about'),
+      () => `the tools\n${bridge.stderr()}\n${said()}`,
+    )
+    const about = JSON.parse(await bridge.call('about')) as { argv: string[]; env: string[] }
+    expect(about.argv).toEqual(['a b'])
+    expect(about.env).toEqual(expect.arrayContaining(['APPDATA', 'SYSTEMROOT']))
+    expect(about.env.filter((name) => name.startsWith('DRAWBRIDGE'))).toEqual([])
+    await bridge.close()
+    windows.pressControlC()
+    expect(await ended, said()).toBe(0)
+    await until(() => existsSync(windows.here(`${server.folder}\\ended`)), 'the end of the command')
   })
 
   it('init in Windows writes the files of a server that its next command starts', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { bridgeCases } from './bridge-cases.ts'
 import { installCases } from './install-cases.ts'
 import { installInWindows } from './installed.ts'
+import { mcpbCases } from './mcpb-cases.ts'
 import { serverCases } from './server-cases.ts'
 import { findWine, startWindows, type Windows } from './wine.ts'
 
@@ -18,5 +19,6 @@ describe.skipIf(wine === undefined)('in Windows', { timeout: 60_000 }, () => {
 
   bridgeCases(() => windows)
   installCases(() => windows)
+  mcpbCases(() => windows)
   serverCases(() => windows)
 })

@@ -269,19 +269,23 @@ function declaredBy(body: unknown): JsonObject {
 function notStarted(
   sub: string | undefined,
   error: unknown,
-  process: CommandProcess | undefined,
+  started: CommandProcess | undefined,
 ): Record<string, unknown> {
-  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  const code = error instanceof Error && 'code' in error && error.code
+  const onWindows =
+    process.platform === 'win32' ? ' On Windows a .cmd file such as npx starts by: cmd /c npx.' : ''
   const afterTimeout =
     'Run the command once by hand, so that it is fetched, or raise start_timeout in its file.'
   const afterExit = 'Look at its error output, upstream_stderr, or run the command by hand.'
   return {
     sub,
     reason: error instanceof Error ? error.message : 'unknown',
-    next_step: isMissing
-      ? 'Correct the command: no program of that name is in PATH, or its cwd does not exist.'
-      : process?.failedBy === 'timeout'
-        ? afterTimeout
-        : afterExit,
+    // EINVAL is what Node says of a .cmd file.
+    next_step:
+      code === 'ENOENT' || code === 'EINVAL'
+        ? `Correct the command: no program of that name is in PATH, or its cwd does not exist.${onWindows}`
+        : started?.failedBy === 'timeout'
+          ? afterTimeout
+          : afterExit,
   }
 }

@@ -16,6 +16,12 @@ it.each([
   expect(Object.keys(values)).toEqual(names)
 })
 
+it('a process on Windows inherits the places of programs and of their data', () => {
+  const windows = { APPDATA: 'a', LOCALAPPDATA: 'b', COMSPEC: 'c', PATHEXT: 'd', PROGRAMFILES: 'e' }
+  const { values } = childEnvironment({ env: {}, user: undefined }, { ...windows, PATH: '/bin', KEY: 'k' })
+  expect(values).toEqual({ ...windows, PATH: '/bin' })
+})
+
 const path = (...folders: string[]): string => folders.join(delimiter)
 const npm = ['/p/node_modules/.bin', '/node_modules/.bin', '/npm/run-script/lib/node-gyp-bin']
 

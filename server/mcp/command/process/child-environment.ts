@@ -2,8 +2,11 @@ import { delimiter } from 'node:path'
 import type { CommandUpstream, Template, UserProperty } from '../../../core/gateway/upstream.ts'
 import type { Caller } from '../../../core/tokens/caller.ts'
 
+/** What programs look up there, npx too, besides what Windows needs itself, which Node passes on in any case. */
+const ofWindows = ['APPDATA', 'LOCALAPPDATA', 'COMSPEC', 'PATHEXT', 'PROGRAMFILES'] as const
+
 /** The variables of this server's own environment that every process gets. */
-const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const
+const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', ...ofWindows] as const
 
 /** Variables with the same meaning for another user of the operating system. */
 const ofEveryUser = ['PATH', 'LANG'] as const
