@@ -34,26 +34,19 @@ export function readSettings(
   places: VariablePlaces = new Map(),
 ): ReadSettings {
   const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
-  const gathered = gatherSettings(settings, Object.fromEntries(texts), environment)
-  const isListenGiven = gathered.some(({ setting }) => setting.field === 'listen')
-  const port = isListenGiven ? '' : (environment['PORT'] ?? '')
-  const byPort = settings
-    .filter(({ field }) => field === 'listen' && port !== '')
-    .map((row) => {
-      const setting = Object.assign({}, row, { parse: parsePort })
-      return { setting, texts: [port], origin: 'variable' as const, name: 'PORT' }
-    })
   const placed = (variable: string): string => variable + (places.get(variable) ?? '')
+  const given = gatherSettings(settings, Object.fromEntries(texts), environment)
+  const port = environment['PORT'] ?? ''
+  const listen = settings.find(({ field }) => field === 'listen')
+  if (listen && port !== '' && !given.some(({ setting }) => setting === listen)) {
+    const setting = Object.assign({}, listen, { parse: parsePort })
+    given.push({ setting, texts: [port], origin: 'variable', name: 'PORT' })
+  }
+  for (const found of given.filter(({ name }) => places.has(name)))
+    Object.assign(found, { origin: 'file', name: placed(found.name) })
   return {
-    given: [...gathered, ...byPort].map((found) =>
-      places.has(found.name)
-        ? Object.assign(found, { origin: 'file' as const, name: placed(found.name) })
-        : found,
-    ),
-    name(setting) {
-      if (flags[setting.field] !== undefined) return flagOf(setting)
-      return placed(setting.field === 'listen' && port !== '' ? 'PORT' : variableOf(setting))
-    },
+    given,
+    name: (row) => given.find(({ setting }) => setting.field === row.field)?.name ?? placed(variableOf(row)),
     problems: [
       ...exposedPasswords(flags),
       ...unknownVariables('server', environment).map((problem) => problem.replace(/^\w+/, placed)),
