@@ -118,6 +118,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     reportGrantEnd,
   })
   const { readLogout, verifyUser } = provider
+  const logout = { store, provider, sealer: parts.sealer, runtime, reportGrantEnd }
   const isApp = providers[config.provider].protocol === 'app'
   const gate = gatePortsOf(parts, grantAccess)
   const endpoints = [
@@ -148,18 +149,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       login,
     }),
     ...clientEndpoints(parts, login.codes, grantAccess),
-    ...(readLogout
-      ? [
-          createBackchannelLogoutEndpoint(basePath, isApp, {
-            store,
-            provider,
-            sealer: parts.sealer,
-            runtime,
-            reportGrantEnd,
-            readLogout,
-          }),
-        ]
-      : []),
+    ...(readLogout ? [createBackchannelLogoutEndpoint(basePath, isApp, { ...logout, readLogout })] : []),
     withConnectPage(traced(createMcpGate(gate), parts.telemetry), showConnect),
     createStreamCheckEndpoint(basePath, runtime),
     ...(tools.keySet ? [createKeySetEndpoint(basePath, tools.keySet)] : []),
