@@ -252,7 +252,14 @@ function clientEndpoints(
       keepClient: createClientKeeper(store),
     }),
     createRevokeEndpoint(basePath, { store, runtime, reportGrantEnd, authentication }),
-    createIntrospectEndpoint(basePath, { store, runtime, issuer, grantAccess, authentication }),
+    createIntrospectEndpoint(basePath, {
+      store,
+      runtime,
+      issuer,
+      grantAccess,
+      authentication,
+      personalTokens: config.personalTokens,
+    }),
     createDeviceAuthorizationEndpoint(basePath, { ...devices, issuer, resource, attempts: store }),
   ]
 }

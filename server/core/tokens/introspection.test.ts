@@ -35,7 +35,13 @@ let pair: TokenPair
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
-  ports = { store, runtime, issuer: 'https://mcp.example.com', grantAccess: grantAccessSample() }
+  ports = {
+    store,
+    runtime,
+    issuer: 'https://mcp.example.com',
+    grantAccess: grantAccessSample(),
+    personalTokens: true,
+  }
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', createFamily(runtime), 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })

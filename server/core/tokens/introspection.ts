@@ -11,6 +11,8 @@ export interface IntrospectionPorts {
   runtime: Pick<Runtime, 'now'>
   issuer: string
   grantAccess: Pick<GrantAccess, 'decide' | 'userOf'>
+  /** False: those that exist are inactive. */
+  personalTokens: boolean
 }
 
 /** The response for an active token (RFC 7662 section 2.2). Times are epoch seconds. */
@@ -78,9 +80,10 @@ function isBearerToken(token: string): boolean {
 
 async function findToken(
   token: string,
-  { store, runtime }: IntrospectionPorts,
+  { store, runtime, personalTokens }: IntrospectionPorts,
 ): Promise<FoundToken | undefined> {
   const now = runtime.now()
+  if (!personalTokens && token.startsWith(personalTokenPrefix)) return undefined
   if (isBearerToken(token)) {
     const found = await store.findAccessToken(tokenKey(token), now)
     return found && { ...found, session: found.providerSession }

@@ -70,6 +70,17 @@ const statusOf = async (token: string): Promise<number> =>
 
 const where = async (token: string): Promise<string> => (await server.callTool(token, 'where', {})).text
 
+const addResourceServer = async (): Promise<void> => {
+  await server.app.store.addClient({
+    ...publicClient({ id: 'api', kind: 'configured', introspects: true, redirectUris: [], grantTypes: [] }),
+    authMethod: 'client_secret_post',
+    secretHash: hashSecret('s3cret'),
+  })
+}
+
+const introspect = async (token: string): Promise<unknown> =>
+  (await server.postForm('/oauth/introspect', { token, client_id: 'api', client_secret: 's3cret' })).json()
+
 describe('a personal token', () => {
   it('the form makes one after a fresh sign-in, which calls tools as the user with a session of its own', async () => {
     const login = await ask({ scope: ['notes:write'] })
@@ -159,21 +170,9 @@ describe('a personal token', () => {
   })
 
   it('a resource server of the operator sees it by introspection, with its name, scope and end', async () => {
-    await server.app.store.addClient({
-      ...publicClient({ id: 'api', kind: 'configured', introspects: true, redirectUris: [], grantTypes: [] }),
-      authMethod: 'client_secret_post',
-      secretHash: hashSecret('s3cret'),
-    })
+    await addResourceServer()
     const token = await make({ days: '30', scope: ['notes:read'] })
-    const about = async (given: string): Promise<unknown> =>
-      (
-        await server.postForm('/oauth/introspect', {
-          token: given,
-          client_id: 'api',
-          client_secret: 's3cret',
-        })
-      ).json()
-    expect(await about(token)).toMatchObject({
+    expect(await introspect(token)).toMatchObject({
       active: true,
       client_id: 'personal_token:CI',
       scope: 'mcp notes:read',
@@ -181,7 +180,7 @@ describe('a personal token', () => {
       exp: server.runtime.now() + 30 * day,
       username: 'ada@example.com',
     })
-    expect(await about(`${token}x`)).toEqual({ active: false })
+    expect(await introspect(`${token}x`)).toEqual({ active: false })
   })
 
   it('ends with the sign-in at the provider, and with all connections of the user', async () => {
@@ -363,6 +362,8 @@ describe('a refused personal token', () => {
     await start({ store })
     const token = await make()
     expect(await statusOf(token)).toBe(200)
+    await addResourceServer()
+    expect(await introspect(token)).toMatchObject({ active: true })
     await server.close()
     await start({ store, personalTokens: 'off' })
     const page = await connections()
@@ -371,6 +372,7 @@ describe('a refused personal token', () => {
     const posted = await browser.submit(page, 'form', form)
     expect(posted.html).toContain('No token was made')
     expect(await statusOf(token)).toBe(401)
+    expect(await introspect(token)).toEqual({ active: false })
     const metadata = await (await server.fetch('/.well-known/oauth-authorization-server')).text()
     expect(metadata).not.toContain('personal')
   })

@@ -153,7 +153,9 @@ export class RelayAnswer {
     }
     this.#ports.report('upstream_refused', { status: answer.statusCode })
     const text =
-      'The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.'
+      incoming.caller.credential === 'service'
+        ? 'The MCP server behind this endpoint refused a service. If it needs the token of a person, connect a person to use it; else tell the operator of this server.'
+        : 'The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.'
     return failureResponse(502, internalError(text), incoming.body)
   }
 

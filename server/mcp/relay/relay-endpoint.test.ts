@@ -1012,6 +1012,12 @@ describe('an upstream that fails', () => {
     },
   )
 
+  it('an upstream that refuses a service names the token of a person as a reason', async () => {
+    answer = (response) => response.writeHead(401).end()
+    const response = await send(call('read', 'x'), { caller: { ...ada, credential: 'service' } })
+    expect(await response.text()).toContain('connect a person')
+  })
+
   it('an upstream that fails with 403 makes an anonymous caller sign in, and the connect page promises nothing', async () => {
     const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
     answer = refuse
