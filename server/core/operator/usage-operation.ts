@@ -10,7 +10,7 @@ const entrySchema = z.object({
   calls: z.int().describe('calls that were not refused'),
   refused: z.int().describe('calls that a scope, a rule or a limit refused'),
   errors: z.int().describe('calls that failed, or whose tool reported an error'),
-  people: z.int().describe('different users who called it, or were refused'),
+  people: z.int().describe('different users and services that called it, or were refused'),
   p50_ms: z.number().nullable().describe('median duration of the calls, to three digits; null: no call'),
 })
 
