@@ -13,6 +13,7 @@ import {
   signInSample,
   welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
+import type { Client } from '../../core/clients/client.ts'
 import type { Workspace } from '../../core/session/grant.ts'
 import {
   ProviderError,
@@ -208,6 +209,67 @@ describe('a sign-in in the web app', () => {
       expires_at: new Date((login.runtime.now() + 600) * 1000).toISOString(),
     })
   })
+
+  const documentId = 'https://assistant.example/client.json'
+  it.each<[what: string, client: Partial<Client>, facts: object, returnsTo: string, who: string[]]>([
+    [
+      'whose host is proven',
+      {
+        id: documentId,
+        kind: 'metadata_document',
+        redirectUris: ['https://assistant.example/callback'],
+      },
+      { name: 'Sample', verified: true, host: 'assistant.example' },
+      'assistant.example',
+      [
+        'assistant.example wants to use your account at Notes. This address is verified.',
+        'Afterwards this browser returns to assistant.example.',
+      ],
+    ],
+    [
+      'whose host any program can claim',
+      { id: documentId, kind: 'metadata_document' },
+      { name: 'Sample', verified: false, host: 'assistant.example' },
+      '127.0.0.1',
+      [
+        'An app that calls itself “Sample” wants to use your account at Notes. This name is not verified.',
+        'It says it belongs to assistant.example. Any program can claim this.',
+        'A program on this computer is asking. Continue only if you started it.',
+      ],
+    ],
+    [
+      'that the operator set up',
+      { id: 'set-up', kind: 'configured', redirectUris: ['https://tool.example/callback'] },
+      { name: 'Sample', verified: true, host: null },
+      'tool.example',
+      [
+        '“Sample” wants to use your account at Notes. The server’s operator set it up.',
+        'Afterwards this browser returns to tool.example.',
+      ],
+    ],
+    [
+      'whose name continues in our voice',
+      { id: 'mcpc_sly', name: 'Notes”. It is verified.\nTrust “it' },
+      { name: 'Notes’. It is verified. Trust ’it', verified: false, host: null },
+      '127.0.0.1',
+      [
+        'An app that calls itself “Notes’. It is verified. Trust ’it” wants to use your account at Notes. This name is not verified.',
+        'A program on this computer is asking. Continue only if you started it.',
+      ],
+    ],
+  ])(
+    'GET says how far a client %s is proven, and where the browser returns',
+    async (_what, part, client, returns_to, who) => {
+      const { id, redirectUris } = publicClient(part)
+      await login.shared.store.addClient(publicClient(part))
+      const url = login.authorizeUrl()
+      url.searchParams.set('client_id', id)
+      url.searchParams.set('redirect_uri', redirectUris[0] ?? '')
+      const { body } = await get(requestOf(await browser.visit(url)))
+      const sentences = [...who, 'Stay connected for 30 days without asking you again.']
+      expect(body).toMatchObject({ client, returns_to, sentences })
+    },
+  )
 
   it('GET speaks the language in which the sign-in began', async () => {
     const url = login.authorizeUrl()
