@@ -8,6 +8,7 @@ import { finishedPage, messagePage } from '../../../server/http/pages/finished-p
 import { contentSecurityPolicy, type PageView } from '../../../server/http/pages/layout.ts'
 import { loginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
 import { changePage, type ChangeView } from '../../../server/http/pages/change-page.ts'
+import { tokenPage, type TokenView } from '../../../server/http/pages/token-page.ts'
 import { workspacePage, type WorkspaceView } from '../../../server/http/pages/workspace-page.ts'
 import { emailCodePage, type EmailCodeView, secondFactorPage } from '../../../server/http/pages/code-page.ts'
 import type { Language } from '../../../server/texts/language.ts'
@@ -79,6 +80,17 @@ const changeSample: ChangeView = {
   workspace: manyWorkspaces[1],
 }
 
+const unticked = scopesSample.map((scope) => ({ ...scope, ticked: false }))
+const tokenFormSample = { scopes: unticked, days: [7, 30, 90] }
+
+const tokenSample: TokenView = {
+  ...connectionsSample,
+  name: 'Nightly build',
+  token: `mcpt_${'aB3-_'.repeat(8)}123`,
+  expiresAt: 1_799_000_000,
+  back: '/account/connections',
+}
+
 function loginPolicy({ look, captcha }: LoginView): string {
   return captcha ? contentSecurityPolicy(look, captchaPolicy(captcha)) : plainPolicy
 }
@@ -142,6 +154,10 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
       },
       'change-unavailable': { workspaces: undefined },
     }),
+    ...pagesOf(tokenPage, tokenSample, {
+      'token-made': {},
+      'token-made-unbreakable': { name: hostileName },
+    }),
     ...pagesOf(deviceEntryPage, deviceEntrySample, {
       'device-entry': {},
       'device-entry-link': { userCode: 'WDJB-MJHT', fromLink: true },
@@ -182,6 +198,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
     ...pagesOf(finishedPage, finishedSample, { finished: {} }),
   ])
   replaceIn(pages, 'connections-asking', '<details class="end-one"', '<details open class="end-one"')
+  replaceIn(pages, 'connections-token', '<details class="end-all"', '<details open class="end-all"')
   // Browsers open one of the clients at a time.
   for (const name of ['connect-open', 'connect-unbreakable'])
     replaceIn(pages, name, '<details name="client"', '<details open')
@@ -193,6 +210,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
       connections: {},
       'connections-asking': { connections: first ? [first] : [] },
       'connections-empty': { connections: [] },
+      'connections-token': { connections: first ? [first] : [], tokens: tokenFormSample },
       'connections-notices': {
         email: undefined,
         notice: { kind: 'ended', clientName: 'Quill' },
@@ -295,6 +313,7 @@ function logins(language: Language, permissions: string[]): Readonly<Record<stri
       error: 'Wrong email or password. Check both and try again.',
     },
     'login-account': { action: '/account/connections', subject: { kind: 'account' } },
+    'login-token': { action: '/account/connections', subject: { kind: 'account', tokenName: hostileName } },
   }
 }
 
