@@ -1,10 +1,12 @@
 // Runs connections against three instances and one Postgres while everything around them fails.
 //   --minutes N     how long the faults last; default 2
 //   --seed S        repeats the faults of another run; by default random, and printed
-//   --grants N      connections; default 500
+//   --grants N      connections, or people with tokens; default 500, with --tokens 20
 //   --json FILE     also writes the figures as JSON
 //   --next          one `next start` instead, killed every three seconds, and PgBouncer in transaction mode; needs
 //                   `npm run peers:hosts`
+//   --tokens        personal tokens and services instead, over ninety days of a clock that is put ahead again and again
+//   --days N        with --tokens: how many days pass at once; default 1
 //   --keep          keeps the logs of the instances and prints their folder
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,26 +18,32 @@ import { createRandom } from '../soak/random.ts'
 import { nextSoakFigures, runNextSoak } from '../soak/next-soak.ts'
 import { soakFigures } from '../soak/report.ts'
 import { runSoak } from '../soak/soak.ts'
+import { runTokenSoak, tokenSoakFigures } from '../soak/token-soak.ts'
 import { createTally } from '../soak/tally.ts'
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '2' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    grants: { type: 'string', default: '500' },
+    grants: { type: 'string' },
     json: { type: 'string' },
     keep: { type: 'boolean', default: false },
     next: { type: 'boolean', default: false },
+    tokens: { type: 'boolean', default: false },
+    days: { type: 'string', default: '1' },
     server: { type: 'string', default: fileURLToPath(new URL('../server/launcher.cjs', import.meta.url)) },
   },
 })
-const [minutes, seed, grants] = [values.minutes, values.seed, values.grants].map(Number) as [
+const given = values.grants ?? (values.tokens ? '20' : '500')
+const [minutes, seed, grants, days] = [values.minutes, values.seed, given, values.days].map(Number) as [
+  number,
   number,
   number,
   number,
 ]
 if (!(minutes > 0) || !Number.isInteger(seed) || !(grants >= 1))
   stop('--minutes, --seed and --grants are numbers.')
+if (!(days > 0 && days <= 90)) stop('--days is a number from 0 to 90.')
 if (!existsSync(values.server)) stop(`There is no ${values.server}.`)
 
 const scratch = mkdtempSync(join(tmpdir(), 'drawbridge-soak-'))
@@ -49,8 +57,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const tally = createTally()
 const began = Date.now()
 console.error(`seed ${seed}`)
-const run = values.next ? runNextSoak : runSoak
+const run = values.tokens ? runTokenSoak : values.next ? runNextSoak : runSoak
 await run({
+  days,
   launcher: values.server,
   scratch,
   grants,
@@ -59,7 +68,11 @@ await run({
   tally,
   say: (text) => console.error(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`),
 })
-const figures = (values.next ? nextSoakFigures : soakFigures)(tally, grants, (Date.now() - began) / 1000)
+const figures = (values.tokens ? tokenSoakFigures : values.next ? nextSoakFigures : soakFigures)(
+  tally,
+  grants,
+  (Date.now() - began) / 1000,
+)
 console.log(figureTable(figures))
 for (const accusation of tally.accusations()) console.log(accusation)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createControlledProvider } from '../tests/support/sandbox/controlled-provider.ts'
 import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
 import { systemRuntime } from '../server/startup/system-runtime.ts'
@@ -21,7 +22,7 @@ export interface FaultyProvider {
 
 /** Starts the embedded provider on a free port, behind a proxy that injects faults. */
 export async function startFaultyProvider(
-  options: { tokenTtlSeconds: number },
+  options: { tokenTtlSeconds: number; runtime?: Runtime },
   random: Random,
   tally: Tally,
 ): Promise<FaultyProvider> {
@@ -35,7 +36,7 @@ export async function startFaultyProvider(
       tokenTtlSeconds: options.tokenTtlSeconds,
       database: ':memory:',
     },
-    systemRuntime,
+    options.runtime ?? systemRuntime,
   )
   let mix: FaultMix = {}
 

@@ -21,10 +21,15 @@ export interface Instance {
   stop(): Promise<void>
 }
 
-/** Starts an instance of the built server. `settings` are variables without their prefix. */
+/** Starts an instance of the built server. `settings` are variables without their prefix, `environment` is passed unchanged. */
 export async function startInstance(
   name: string,
-  given: { launcher: string; scratch: string; settings: Readonly<Record<string, string>> },
+  given: {
+    launcher: string
+    scratch: string
+    settings: Readonly<Record<string, string>>
+    environment?: Readonly<Record<string, string>>
+  },
 ): Promise<Instance> {
   const port = await freePort()
   const directory = join(given.scratch, name)
@@ -38,7 +43,7 @@ export async function startInstance(
       script: given.launcher,
       argv: ['--json'],
       directory,
-      environment: { ...compileCache, ...environment },
+      environment: { ...compileCache, ...environment, ...given.environment },
       logFile,
     })
 

@@ -166,7 +166,7 @@ export async function signInAll(
 }
 
 /** Runs `work` on all of `items`, at most `max` at the same time. */
-async function atOnce<Item>(
+export async function atOnce<Item>(
   max: number,
   items: readonly Item[],
   work: (item: Item) => Promise<void>,

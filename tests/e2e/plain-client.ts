@@ -116,15 +116,16 @@ export async function createPlainClient(server: ServerAddress, known: KnownClien
   return client
 }
 
-/** Posts a form to an endpoint of the server, given by its path below the base URL. */
+/** Posts a form to an endpoint of the server, given by its path below the base URL, with `headers`. */
 export function postForm(
   server: ServerAddress,
   path: string,
   fields: Record<string, string>,
+  headers: Record<string, string> = {},
 ): Promise<Response> {
   return server.fetch(server.baseUrl + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     body: new URLSearchParams(fields).toString(),
   })
 }
