@@ -20,6 +20,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { CredentialError } from './credential-store.ts'
 
 // Synchronous: the files are small, and loading node:fs/promises would cost every start of a client 5 ms.
@@ -87,7 +88,7 @@ export function createPrivateFolder(home: string, name: string, warn: (line: str
       return writing(path, () => {
         const file = join(path, name)
         if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
-        rmSync(file, { force: true })
+        whileHeld(process.platform, () => rmSync(file, { force: true }))
         syncFolder(path)
         return true
       })
@@ -100,7 +101,7 @@ export function createPrivateFolder(home: string, name: string, warn: (line: str
 }
 
 function readPrivateFile(path: string, warn: (line: string) => void): string | undefined {
-  const file = reading(path, () => openSync(path, openFlags))
+  const file = reading(path, () => whileHeld(process.platform, () => openSync(path, openFlags)))
   if (file === undefined) return undefined
   try {
     const found = fstatSync(file)
@@ -121,7 +122,7 @@ function replaceFile(folder: string, name: string, text: string): void {
   const draft = join(folder, `.${name}.${randomBytes(8).toString('hex')}.tmp`)
   try {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true })
-    renameSync(draft, path)
+    whileHeld(process.platform, () => renameSync(draft, path))
   } catch (error) {
     rmSync(draft, { force: true })
     throw error

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { accessSync, chmodSync, constants, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { bytesWith, type ConfigFile, readConfigFile } from './config-file.ts'
 import { InstallError } from './install-error.ts'
 import type { Plan } from './plan-install.ts'
@@ -71,7 +72,7 @@ function replaceFile(target: string, bytes: Buffer, mode: number): void {
     writeFileSync(temporary, bytes, { flag: 'wx', mode, flush: true })
     // The process umask must not remove bits that the file had.
     chmodSync(temporary, mode)
-    renameSync(temporary, target)
+    whileHeld(process.platform, () => renameSync(temporary, target))
   } catch (error) {
     rmSync(temporary, { force: true })
     // A rename fails if the file is a mount of its own, as in containers, or is open on Windows.

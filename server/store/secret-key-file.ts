@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import type { KeyFile } from '../core/operator/operation.ts'
 import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { lockBeside, makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
@@ -115,7 +116,7 @@ function replace(file: string, text: string): void {
   try {
     keepOwner(draft, uid, gid, file)
     chmodSync(draft, mode & 0o777)
-    renameSync(draft, file)
+    whileHeld(process.platform, () => renameSync(draft, file))
   } finally {
     rmSync(draft, { force: true })
   }

@@ -35,6 +35,24 @@ async function signIn(bridge: WindowsBridge): Promise<void> {
   )
 }
 
+/** Holds every file of a folder for 40 of 160 ms, for itself alone: the flag is UV_FS_O_EXLOCK of libuv. */
+const scan = `
+  const { closeSync, openSync, readdirSync } = require('node:fs')
+  const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  for (;;) {
+    const found = readdirSync(process.argv[1], { recursive: true, withFileTypes: true })
+    const open = found.flatMap((each) => {
+      try {
+        return each.isFile() ? [openSync(each.parentPath + '/' + each.name, 0x10000000)] : []
+      } catch {
+        return []
+      }
+    })
+    wait(40)
+    open.forEach((file) => closeSync(file))
+    wait(120)
+  }`
+
 const echo = async (bridge: WindowsBridge, text: string): Promise<string> =>
   textOf(await bridge.ask('tools/call', { name: 'echo', arguments: { text } }))
 
@@ -93,6 +111,28 @@ export function bridgeCases(windowsOf: () => Windows): void {
     const answers = await Promise.all([first, second, first, second].map((each) => echo(each, 'renewed')))
     for (const answer of answers) expect(answer).toContain('renewed')
     expect(remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, codeGrants: 1 })
+  })
+
+  it('a bridge in Windows keeps every renewal although another program, such as a virus scanner, holds its files open', async () => {
+    const windows = windowsOf()
+    const home = `${windows.home}\\Geprüft`
+    const remote = await serve({ auth: true })
+    const bridge = start([remote.url, '--home', home])
+    await bridge.initialize()
+    const scanner = windows.start(windows.node, ['-e', scan, home])
+    onTestFinished(() => void scanner.kill('SIGKILL'))
+    await signIn(bridge)
+    // One process renews refused tokens a few times only.
+    const bridges = [bridge, ...Array.from({ length: 3 }, () => start([remote.url, '--home', home]))]
+    await Promise.all(bridges.slice(1).map((each) => each.initialize()))
+    for (const round of [1, 2])
+      for (const each of bridges) {
+        remote.revokeAccessTokens()
+        expect(await echo(each, `renewal ${round}`)).toContain(`renewal ${round}`)
+      }
+    expect(remote.counters).toMatchObject({ refreshesOk: 8, refreshesReused: 0, codeGrants: 1 })
+    const { code, stdout, stderr } = await runBridge(windows, ['logout', remote.url, '--home', home])
+    expect(code, stdout + stderr).toBe(0)
   })
 
   it('the lock of a bridge that was killed in Windows is free at once', async () => {

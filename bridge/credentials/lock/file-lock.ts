@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore } from '../credential-store.ts'
 import { hasCode, notWritable, type PrivateFolder } from '../private-folder.ts'
@@ -70,7 +71,7 @@ function look(folder: string, name: string, before: SeenLock | undefined): SeenL
 function readOwner(file: string): Pick<SeenLock, 'lease' | 'owner'> {
   let text = ''
   try {
-    text = readFileSync(file, 'utf8')
+    text = whileHeld(process.platform, () => readFileSync(file, 'utf8'))
   } catch (error) {
     // The next owner has removed it meanwhile.
     if (!hasCode(error, 'ENOENT')) throw error
@@ -107,7 +108,8 @@ function take(folder: string, name: string, number: number): LockAttempt {
     rmSync(file, { force: true })
     return { kind: 'held', heldBy: undefined }
   }
-  for (const other of others) rmSync(join(folder, `${name}.${other}`), { force: true })
+  for (const other of others)
+    whileHeld(process.platform, () => rmSync(join(folder, `${name}.${other}`), { force: true }))
   const touching = setInterval(() => touch(file), touchMs).unref()
   return {
     kind: 'taken',
@@ -130,7 +132,7 @@ function touch(file: string): void {
 
 function release(file: string): void {
   try {
-    if (existsSync(file)) writeFileSync(file, free)
+    if (existsSync(file)) whileHeld(process.platform, () => writeFileSync(file, free))
   } catch {
     // On a full disk the file is empty now: the next process waits some seconds.
   }

@@ -10,6 +10,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { OperatorRefusal } from '../../core/operator/operation.ts'
 import { syncFolder, writeDraft } from '../../store/data-file.ts'
 
@@ -85,7 +86,7 @@ export function writeFiles(folder: string, files: readonly NewFile[], force: boo
   try {
     for (const file of files) drafts.push(draftOf(file, join(folder, file.path), force))
     for (const { draft, path, replaces } of drafts) {
-      if (replaces) renameSync(draft, path)
+      if (replaces) whileHeld(process.platform, () => renameSync(draft, path))
       else {
         // Unlike a rename, a link cannot replace a file that has just come.
         linkSync(draft, path)
