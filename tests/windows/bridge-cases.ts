@@ -8,6 +8,7 @@ import { type BridgeChild, textOf } from '../support/bridge/process/bridge-child
 import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 import { filesIn, staged } from '../support/bridge/process/stage.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
+import { underLoad } from '../support/under-load.ts'
 import { until } from '../support/until.ts'
 import { launcherIn, runBridge, startWindowsBridge, withClient } from './installed.ts'
 import type { Windows, WindowsOptions } from './wine.ts'
@@ -151,7 +152,7 @@ export function bridgeCases(windowsOf: () => Windows): void {
     await second.initialize()
     const begin = performance.now()
     expect(await echo(second, 'taken over')).toContain('taken over')
-    expect(performance.now() - begin).toBeLessThan(4500)
+    expect(performance.now() - begin).toBeLessThan(underLoad(2000))
   })
 
   it('a line in Windows may end with CRLF, and the first may begin with a byte order mark', async () => {

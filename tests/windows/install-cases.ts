@@ -64,7 +64,6 @@ export function installCases(windowsOf: () => Windows): void {
     }
     expect([did, entriesIn(windows.here(path), id)]).toEqual(['added', { [name]: entry }])
     expect(JSON.stringify(entry)).toContain(JSON.stringify(launcherIn(windows, 'mcp-drawbridge')))
-    expect((await run(['install', id, url, ...flags], cwd)).did).toBe('unchanged')
     expect(await run(['uninstall', id, ...flags], cwd)).toMatchObject({ did: 'removed', file: path })
     expect(entriesIn(windows.here(path), id)).toEqual({})
   }
@@ -97,6 +96,7 @@ export function installCases(windowsOf: () => Windows): void {
     expect(after.startsWith('\uFEFF{\r\n')).toBe(true)
     expect(after.replaceAll('\r\n', '')).not.toContain('\n')
     expect(JSON.parse(after.slice(1))).toEqual({ mcpServers: { other: { command: 'x.exe' }, mine: entry } })
+    expect((await run(['install', 'cursor', remote.url, '--name', 'mine'])).did).toBe('unchanged')
     const { command, args } = entry as { command: string; args: string[] }
     // With almost no environment, as clients start their servers.
     const { SystemRoot = '', USERPROFILE = '', NODE_OPTIONS = '' } = windows.environment

@@ -49,8 +49,8 @@ export function mcpbCases(windowsOf: () => Windows): void {
         .replaceAll(/\$\{user_config\.(\w+)\}/g, (_, key: string) => answers[key] ?? ''),
     )
     const start = async (): Promise<ReturnType<typeof withClient>> => {
-      // Clients say where Node is; no browser may open here.
-      const bridge = withClient(windows.start(command, words, { env: { DRAWBRIDGE_OPEN: 'off' } }))
+      const env = { DRAWBRIDGE_OPEN: 'off', DRAWBRIDGE_HOME: `${windows.home}\\Erweiterung` }
+      const bridge = withClient(windows.start(command, words, { env }))
       expect(await bridge.initialize()).toHaveProperty('result.serverInfo')
       return bridge
     }
