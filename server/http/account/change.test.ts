@@ -66,7 +66,7 @@ describe('the page that changes a connection', () => {
     expect(html).toContain('href="/account/connections?change=grant%20a"')
     const shown = await change()
     expect(shown.html).toMatch(/value="notes:read"\s+checked.*value="notes:write"\s+checked/s)
-    expect(shown.html).toMatch(/value="sales"\s+required\s+checked/)
+    expect(shown.html).toMatch(/value="sales"\s+checked\s+required/)
     expect(shown.html).toContain('“<bdi>Sample</bdi>”')
   })
 

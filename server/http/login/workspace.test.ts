@@ -127,7 +127,7 @@ describe('a sign-in where the app lists workspaces', () => {
     const [code] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 9 })
     const tokens = { scope: 'mcp', accessHash: 'a', accessExpiresAt: runtime.now() + 60, refreshHash: 'r' }
     await store.redeemAuthorizationCode(code?.codeHash ?? '', tokens, runtime.now())
-    expect((await signIn()).html).toMatch(/value="legal"\s+required\s+checked/)
+    expect((await signIn()).html).toMatch(/value="legal"\s+checked\s+required/)
     await store.endGrant(code?.grant.id ?? '', 'revoked_by_user', runtime.now())
     expect((await signIn()).html).not.toMatch(/\schecked/)
   })
@@ -145,7 +145,7 @@ describe('a sign-in where the app lists workspaces', () => {
       const createdAt = login.runtime.now() + after - 60
       await addGrant(store, grantSample(name, { user: user!, clientId, workspace, createdAt }))
     }
-    expect((await signIn()).html).toMatch(/value="sales"\s+required\s+checked/)
+    expect((await signIn()).html).toMatch(/value="sales"\s+checked\s+required/)
   })
 
   it.each(['other', '', 'Sales', 'sales '])(

@@ -3,15 +3,15 @@ import type { Workspace } from '../../core/session/grant.ts'
 import { fillHtml } from '../../texts/text.ts'
 import { clientName, type ConnectionForm, formInput } from './connection-list.ts'
 import type { ClientView } from './client-facts.ts'
-import { formPage } from './form-page.ts'
+import { type Choice, formPage } from './form-page.ts'
 import { type AppView, headingWith } from './layout.ts'
-import { scopeBoxes, type ScopeBoxView, workspaceChoice } from './sign-in-choices.ts'
+import { scopeBoxes, workspaceChoice } from './sign-in-choices.ts'
 
 export interface ChangeView extends AppView, ConnectionForm {
   connectionId: string
   client: ClientView
   /** The optional scopes that the connection has, with what each allows. */
-  scopes: readonly ScopeBoxView[]
+  scopes: readonly Choice[]
   /** Fewer than two: there is nothing to choose. Undefined: the app could not list them. */
   workspaces: readonly Workspace[] | undefined
   workspace: Workspace | undefined
@@ -33,8 +33,7 @@ export function changePage(view: ChangeView): string {
       heading: headingWith(texts.changeHeading, texts.changeNote, 'change'),
       main: html`<form method="post" action="${view.action}" class="stack">
           ${formInput(view)} <input type="hidden" name="connection" value="${view.connectionId}" />
-          ${scopes.length > 0 && scopeBoxes(scopes, language)}
-          ${hasChoice && workspaceChoice(workspaces, workspace?.id, language)}
+          ${scopeBoxes(scopes, language)} ${hasChoice && workspaceChoice(workspaces, workspace?.id, language)}
           <button class="button primary" name="action" value="change">${texts.save}</button>
         </form>
         ${backLink(view)}`,

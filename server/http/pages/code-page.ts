@@ -2,7 +2,7 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
 import type { Texts } from '../../texts/built-in.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
-import { formErrorId, formPage, type FormView, textField } from './form-page.ts'
+import { choiceField, formErrorId, formPage, type FormView, textField } from './form-page.ts'
 import { headingWith } from './layout.ts'
 import {
   cancelForm,
@@ -107,17 +107,14 @@ export function secondFactorPage(view: SecondFactorView): string {
 function factorChoice({ factors, chosen }: SecondFactorView, texts: Texts['code']): SafeHtml | false {
   if (factors.length < 2) return false
   const checked = factors.some(({ id }) => id === chosen) ? chosen : factors[0]?.id
-  return html`<fieldset class="choices">
-    <legend>${texts.whichApp}</legend>
-    ${factors.map(
-      ({ id, label }, position) =>
-        html`<label class="choice"
-          ><input type="radio" name="factor" value="${id}" ${id === checked ? html`checked` : ''} /><bdi
-            >${label.trim() || fillText(texts.unnamedFactor, { number: position + 1 })}</bdi
-          ></label
-        >`,
-    )}
-  </fieldset>`
+  return choiceField(
+    { type: 'radio', name: 'factor', legend: texts.whichApp },
+    factors.map(({ id, label }, position) => ({
+      value: id,
+      text: html`<bdi>${label.trim() || fillText(texts.unnamedFactor, { number: position + 1 })}</bdi>`,
+      ticked: id === checked,
+    })),
+  )
 }
 
 /** Renders the field for a code of `digits` digits, with spaces between them as apps and users put them. */

@@ -54,3 +54,34 @@ export function textField(
     ${hint !== undefined && html`<p class="quiet" id="${id}-hint">${hint}</p>`}
   </div>`
 }
+
+/** One thing of several to choose. */
+export interface Choice {
+  value: string | number
+  text: SafeHtml | string
+  ticked: boolean
+}
+
+/** Renders boxes, or radio buttons of which one is required; nothing without choices. `hint` is the text above them. */
+export function choiceField(
+  { type, name, legend, hint }: { type: 'checkbox' | 'radio'; name: string; legend: string; hint?: string },
+  choices: readonly Choice[],
+): SafeHtml | false {
+  if (choices.length === 0) return false
+  return html`<fieldset class="choices" ${hint !== undefined && html`aria-describedby="${name}-hint"`}>
+    <legend>${legend}</legend>
+    ${hint !== undefined && html`<p class="quiet" id="${name}-hint">${hint}</p>`}
+    ${choices.map(
+      ({ value, text, ticked }) =>
+        html`<label class="choice"
+          ><input
+            type="${type}"
+            name="${name}"
+            value="${value}"
+            ${ticked && html`checked`}
+            ${type === 'radio' && html`required`}
+          /><span>${text}</span></label
+        >`,
+    )}
+  </fieldset>`
+}

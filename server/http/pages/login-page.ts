@@ -7,8 +7,8 @@ import {
 } from '../../core/session/session-provider.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox } from './layout.ts'
-import { formErrorId, formPage, textField } from './form-page.ts'
-import { scopeBoxes, type ScopeBoxView } from './sign-in-choices.ts'
+import { type Choice, formErrorId, formPage, textField } from './form-page.ts'
+import { scopeBoxes } from './sign-in-choices.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
@@ -31,7 +31,7 @@ export interface LoginView extends SignInView {
   social: readonly { id: string; label: string }[]
   /** Where the web app signs users in itself, instead of the ways above. */
   continueUrl?: string
-  scopes: readonly ScopeBoxView[]
+  scopes: readonly Choice[]
   /** The previous input, or the request's login_hint. */
   email?: string | undefined
 }
@@ -109,9 +109,10 @@ function emailForm(
   const describedBy = failed ? html` aria-describedby="${formErrorId}"` : ''
   const focused = html`${describedBy}${failed && html` autofocus`}`
   const isPasswordNext = view.password && Boolean(view.email)
-  const id = view.scopes.length > 0 && html`id="${emailFormId}" `
+  const boxes = scopeBoxes(view.scopes, view.language)
+  const id = boxes && html`id="${emailFormId}" `
   return html`<form ${id}method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)} ${boxesOf(view)}${emailField(view, isPasswordNext ? describedBy : focused)}
+    ${transactionInput(view)} ${boxes}${emailField(view, isPasswordNext ? describedBy : focused)}
     ${view.password && passwordField(texts.login.password, isPasswordNext ? focused : describedBy)}
     ${view.captcha && captchaWidget(view.captcha, { elsewhere: view.social.length > 0, texts })}
     ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
@@ -151,10 +152,6 @@ function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words
   </button>`
 }
 
-function boxesOf({ scopes, language }: LoginView): SafeHtml | false {
-  return scopes.length > 0 && scopeBoxes(scopes, language)
-}
-
 /** With `sendsEmailForm` the buttons belong to that form, without its fields being required. */
 function socialForm(
   view: LoginView,
@@ -164,7 +161,7 @@ function socialForm(
 ): SafeHtml {
   const form = sendsEmailForm && html`form="${emailFormId}" formnovalidate `
   return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)}${!sendsEmailForm && boxesOf(view)}
+    ${transactionInput(view)}${!sendsEmailForm && scopeBoxes(view.scopes, view.language)}
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button

@@ -1,14 +1,14 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { fillHtml } from '../../texts/text.ts'
 import { type ConnectionForm, dayTime, formInput } from './connection-list.ts'
-import { textField } from './form-page.ts'
+import { type Choice, choiceField, textField } from './form-page.ts'
 import { aloneLink, headingWith, layout, type PageView } from './layout.ts'
 import { quotedName } from './names.ts'
-import { scopeBoxes, type ScopeBoxView } from './sign-in-choices.ts'
+import { scopeBoxes } from './sign-in-choices.ts'
 
 /** What a personal token can be made with. */
 export interface TokenFormView {
-  scopes: readonly ScopeBoxView[]
+  scopes: readonly Choice[]
   days: readonly number[]
 }
 
@@ -22,22 +22,15 @@ export function tokenForm({ scopes, days }: TokenFormView, view: ConnectionForm)
       ${formInput(view)}
       <p class="quiet">${texts.note}</p>
       ${textField('name', texts.name, html`type="text" autocomplete="off" maxlength="40" required`)}
-      ${scopes.length > 0 && scopeBoxes(scopes, language, texts.scopesHint)}
-      <fieldset class="choices">
-        <legend>${texts.lasts}</legend>
-        ${days.map(
-          (count, index) =>
-            html`<label class="choice"
-              ><input
-                type="radio"
-                name="days"
-                value="${count}"
-                required
-                ${index === 0 && html`checked`}
-              /><span>${language.counted(texts.days, count)}</span></label
-            >`,
-        )}
-      </fieldset>
+      ${scopeBoxes(scopes, language, texts.scopesHint)}
+      ${choiceField(
+        { type: 'radio', name: 'days', legend: texts.lasts },
+        days.map((value, index) => ({
+          value,
+          text: language.counted(texts.days, value),
+          ticked: index === 0,
+        })),
+      )}
       <button class="button primary" name="action" value="make_token">${texts.make}</button>
     </form>
   </details>`

@@ -89,7 +89,7 @@ function connectPage(view: DemoView, form: ConnectForm): string {
   const { email, request, purpose, sentences = [], scopes = [], workspaces, ticked } = form
   const boxes = scopes
     .filter(({ fixed }) => !fixed)
-    .map(({ value, text }) => ({ scope: value, text, ticked: ticked?.includes(value) ?? true }))
+    .map(({ value, text }) => ({ value, text, ticked: ticked?.includes(value) ?? true }))
   const allows = scopes.filter(({ fixed }) => fixed).map(({ text }) => text)
   return appPage(view, {
     title: purpose === 'connections' ? texts.connections : texts.title,
@@ -102,7 +102,7 @@ function connectPage(view: DemoView, form: ConnectForm): string {
         ? aloneLink('/notes', notes.title)
         : html`<form class="stack" method="post" action="/connect">
             <input type="hidden" name="request" value="${request}" />
-            ${boxes.length > 0 && scopeBoxes(boxes, view.language)}
+            ${scopeBoxes(boxes, view.language)}
             ${workspaces && workspaceChoice(workspaces, undefined, view.language)}
             <button class="button primary deliberate" name="answer" value="allow">
               ${purpose === 'connections' ? texts.show : texts.allow}

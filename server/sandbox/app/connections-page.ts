@@ -1,5 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { checkGlyph } from '../../http/pages/drawings.ts'
+import { choiceField } from '../../http/pages/form-page.ts'
 import { aloneLink, fact, headingWith } from '../../http/pages/layout.ts'
 import { appPage, type DemoView } from './page.ts'
 
@@ -52,16 +53,10 @@ function connectionItem(view: DemoView, connection: Connection): SafeHtml {
       <input type="hidden" name="scope" value="${fixedScope}" />
       ${
         boxes.length > 0 &&
-        html`<fieldset class="choices">
-            <legend>${texts.scopes}</legend>
-            ${boxes.map(
-              (scope) =>
-                html`<label class="choice"
-                  ><input type="checkbox" name="scope" value="${scope}" checked /><span>${scope}</span></label
-                >`,
-            )}
-          </fieldset>
-          <button class="button primary" aria-describedby="${heading}">${texts.save}</button>`
+        html`${choiceField(
+            { type: 'checkbox', name: 'scope', legend: texts.scopes },
+            boxes.map((scope) => ({ value: scope, text: scope, ticked: true })),
+          )} <button class="button primary" aria-describedby="${heading}">${texts.save}</button>`
       }
       <button class="button end" name="action" value="end" aria-describedby="${heading}">${texts.end}</button>
     </form>

@@ -53,7 +53,9 @@ async function signIn(email: string): Promise<Visit> {
 
 const open = (): Promise<Visit> => browser.visit(`${appUrl}/connections`)
 const boxesOf = ({ html }: Visit): string[] =>
-  [...html.matchAll(/type="checkbox" name="scope" value="([^"]*)" checked/g)].map(([, scope = '']) => scope)
+  [...html.matchAll(/type="checkbox"\s+name="scope"\s+value="([^"]*)"\s+checked/g)].map(
+    ([, scope = '']) => scope,
+  )
 const statusOf = async (tool: string): Promise<number> =>
   (
     await server.mcp(

@@ -55,9 +55,9 @@ const emailCodeSample: EmailCodeView = {
 }
 
 const scopesSample = [
-  { scope: 'notes:read', text: 'Read your notes', ticked: true },
+  { value: 'notes:read', text: 'Read your notes', ticked: true },
   {
-    scope: 'notes:write',
+    value: 'notes:write',
     text: 'Change and delete your notes, and all that is attached to them',
     ticked: false,
   },
@@ -149,7 +149,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
       change: {},
       'change-unbreakable': {
         client: { name: hostileName, verifiedHost: longHost },
-        scopes: [longSentence, hostileName].map((text) => ({ scope: text.slice(0, 9), text, ticked: true })),
+        scopes: [longSentence, hostileName].map((text) => ({ value: text.slice(0, 9), text, ticked: true })),
         workspaces: [hostileName, longName].map((name, id) => ({ id: `${id}`, name })),
       },
       'change-unavailable': { workspaces: undefined },
@@ -273,7 +273,7 @@ function logins(language: Language, permissions: string[]): Readonly<Record<stri
     'login-scopes-social': { password: false, scopes: scopesSample },
     'login-scopes-every-way': { emailMethod: 'both', sso: true, scopes: scopesSample, error: longSentence },
     'login-scopes-unbreakable': {
-      scopes: [hostileName, longSentence].map((text) => ({ scope: text.slice(0, 9), text, ticked: true })),
+      scopes: [hostileName, longSentence].map((text) => ({ value: text.slice(0, 9), text, ticked: true })),
     },
     'login-hcaptcha': { captcha: captchaSamples.hcaptcha },
     'login-turnstile': { subject: loopbackRequest, captcha: captchaSamples.turnstile },
