@@ -81,7 +81,7 @@ describe('startDeviceAuthorization', () => {
     const taken: string[] = []
     const mostly = (free: number): DeviceAuthorizationPorts => ({
       ...ports,
-      devices: {
+      store: {
         ...store,
         addDevice: async ({ userCodeHash }) => taken.push(userCodeHash) > free,
       },

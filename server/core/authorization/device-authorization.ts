@@ -7,6 +7,7 @@ import {
   redeemGrantCode,
 } from './authorization-code.ts'
 import type { IssuedTokens } from '../tokens/token-issue.ts'
+import type { GrantStore } from '../session/grant.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
 import { requireOurResource } from '../tokens/resource.ts'
@@ -30,7 +31,7 @@ const pollIntervalSeconds = 5
 const maxUserCodeTries = 5
 
 export interface DevicePorts extends AuthorizationCodePorts {
-  devices: DeviceStore
+  store: GrantStore & DeviceStore
 }
 
 export interface DeviceAuthorizationPorts extends DevicePorts {
@@ -102,11 +103,11 @@ export async function startDeviceAuthorization(
 
 async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
-  { devices, runtime }: DevicePorts,
+  { store, runtime }: DevicePorts,
 ): Promise<string> {
   for (let tries = 0; tries < maxUserCodeTries; tries += 1) {
     const userCode = createUserCode(runtime.randomBytes)
-    if (await devices.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
+    if (await store.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
   }
   throw new OAuthError('temporarily_unavailable', 'Too many devices are waiting right now. Try again later.')
 }
@@ -114,10 +115,10 @@ async function addWithFreeUserCode(
 /** Ignores letter case, blanks and dashes. Undefined if no device waits under that code any more. */
 export async function findDeviceByUserCode(
   typed: string,
-  { devices, runtime }: DevicePorts,
+  { store, runtime }: DevicePorts,
 ): Promise<PendingDevice | undefined> {
   const userCode = normaliseUserCode(typed)
-  return userCode === undefined ? undefined : devices.findDevice(userCodeHashOf(userCode), runtime.now())
+  return userCode === undefined ? undefined : store.findDevice(userCodeHashOf(userCode), runtime.now())
 }
 
 /**
@@ -133,15 +134,15 @@ export async function approveDevice(
   const { deviceHash } = device
   const expiresAt = Math.min(device.expiresAt, ports.runtime.now() + fetchTtlSeconds)
   // Decided first: the code of a device can be stored only once. Polls between the two writes stay pending.
-  if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return undefined
+  if (!(await ports.store.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return undefined
   // No code challenge: no verifier matches it, so this can never be redeemed as an authorization code.
   const record = { codeHash: deviceHash, redirectUri: '', codeChallenge: '', expiresAt }
   return addGrantCode(record, device, signIn, ports)
 }
 
 /** Returns false if the device was already decided or has expired. */
-export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
-  return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
+export function denyDevice(device: PendingDevice, { store, runtime }: DevicePorts): Promise<boolean> {
+  return store.decideDevice(device.deviceHash, 'denied', runtime.now())
 }
 
 /**
@@ -154,7 +155,7 @@ export async function redeemDeviceCode(
 ): Promise<IssuedTokens> {
   if (!deviceCodeForm.test(deviceCode)) throw unknownDevice()
   const deviceHash = deviceHashOf(deviceCode, client)
-  const poll = await ports.devices.pollDevice(deviceHash, pollIntervalSeconds, ports.runtime.now())
+  const poll = await ports.store.pollDevice(deviceHash, pollIntervalSeconds, ports.runtime.now())
   if (poll.kind !== 'approved') throw notApproved(poll)
   requireOurResource(resources, poll.device.resource)
   const record = await ports.store.findAuthorizationCode(deviceHash)

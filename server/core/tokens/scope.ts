@@ -25,12 +25,15 @@ export class ScopeCatalogue {
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   readonly resource: readonly string[]
   readonly authorizationServer: readonly string[]
+  /** Those that a user can leave out. */
+  readonly optional: readonly string[]
 
   /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. */
   constructor(extra: Readonly<Record<string, string>> = {}, toolsOf?: string) {
     this.toolsOf = toolsOf
     this.#labels = new Map(Object.entries(extra))
-    this.resource = [toolScope, ...this.#labels.keys()]
+    this.optional = [...this.#labels.keys()]
+    this.resource = [toolScope, ...this.optional]
     this.authorizationServer = [...this.resource, offlineScope]
   }
 

@@ -35,6 +35,7 @@ import { boxViews } from '../login/scope-form.ts'
 import { hasAllTokens, readTokenWish, tokenDays } from '../../core/tokens/personal-token.ts'
 import { changePage } from '../pages/change-page.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
+import type { Choice } from '../pages/form-page.ts'
 
 /** More than users read; the most recently used ones are shown. */
 const maxShown = 100
@@ -54,9 +55,9 @@ export function createAccountEndpoint(ports: LoginPorts): Endpoint {
 type Owner = NonNullable<ReturnType<typeof findOwner>>
 
 /** Finds the user who signed in to this page, in the browser with the CSRF value `binding`. */
-function findOwner({ request, ports: { cookies, signIn } }: LoginVisit) {
-  const binding = cookies.csrf.read(request)
-  const opened = accountSeal.open(cookies.account.read(request), binding, signIn)
+function findOwner({ request, ports }: LoginVisit) {
+  const binding = ports.cookies.csrf.read(request)
+  const opened = accountSeal.open(ports.cookies.account.read(request), binding, ports)
   return opened.kind === 'open' ? { session: opened.value, binding: opened.binding } : undefined
 }
 
@@ -76,52 +77,60 @@ async function showChange(
   visit: LoginVisit,
 ): Promise<Response> {
   const { language, ports } = visit
-  const { app, changes, codes, signIn } = ports
-  const grant = await findOwnGrant(grantId, session.userId, changes)
+  const grant = await findOwnGrant(grantId, session.userId, ports)
   if (!grant) return backWith('already_ended', { session, binding }, visit)
   const listed = await findClients([{ grant }], language, ports)
-  const boxes = changes.scopes.optionalOf(grant.scope).map((scope) => ({ scope, ticked: true }))
   const html = changePage({
-    ...app,
+    ...ports.app,
     language,
     action: accountPath(ports),
-    form: accountFormSeal.seal(session.id, binding, signIn),
+    form: accountFormSeal.seal(session.id, binding, ports),
     connectionId: grant.id,
     client: listed(grant).client,
-    scopes: boxViews(boxes, codes.scopes, language),
-    workspaces: await workspacesOf(grant, changes),
+    scopes: boxesOf(ports.scopes.optionalOf(grant.scope), true, visit),
+    workspaces: await workspacesOf(grant, ports),
     workspace: grant.workspace,
   })
   const headers = { 'set-cookie': ports.cookies.csrf.write(binding) }
   return page(html, { language, look: ports.app.look }, 200, headers)
 }
 
-async function renderConnections(
-  { session, binding }: Owner,
-  { language, ports }: LoginVisit,
-): Promise<Response> {
-  const { changes, codes, signIn } = ports
-  const now = signIn.runtime.now()
+function boxesOf(
+  optional: readonly string[],
+  ticked: boolean,
+  { language, ports: { scopes } }: LoginVisit,
+): Choice[] {
+  return boxViews(
+    optional.map((scope) => ({ scope, ticked })),
+    scopes,
+    language,
+  )
+}
+
+async function renderConnections({ session, binding }: Owner, visit: LoginVisit): Promise<Response> {
+  const { language, ports } = visit
+  const { workspaces, scopes } = ports
+  const now = ports.runtime.now()
   // In this order, a connection that is redeemed in between appears in both lists, not in neither.
   const waiting = await listWaiting(session.userId, ports)
   const overview = overviewOf(await listRecords(session.userId, ports), now)
   const shown = overview.live.slice(0, maxShown)
   const ended = overview.ended.slice(0, maxEndedShown)
   const listed = await findClients([...shown, ...ended, ...waiting], language, ports)
-  const permissionsOf = (grant: Grant): string[] => describeScope(grant.scope, codes.scopes, language)
+  const permissionsOf = (grant: Grant): string[] => describeScope(grant.scope, scopes, language)
   const html = connectionsPage({
     ...ports.app,
     language,
     action: accountPath(ports),
     connectPath: `${ports.urls.basePath}/mcp`,
-    form: accountFormSeal.seal(session.id, binding, signIn),
+    form: accountFormSeal.seal(session.id, binding, ports),
     email: session.email,
     notice: session.notice,
     connections: shown.map((record) => ({
       ...record,
       ...listed(record.grant),
       permissions: permissionsOf(record.grant),
-      canChange: changes.workspaces !== undefined || changes.scopes.optionalOf(record.grant.scope).length > 0,
+      canChange: workspaces !== undefined || scopes.optionalOf(record.grant.scope).length > 0,
     })),
     waiting: waiting.map((code) => ({
       grant: code.grant,
@@ -130,16 +139,7 @@ async function renderConnections(
       isDevice: isDeviceCode(code),
     })),
     tokens: ports.personalTokens
-      ? {
-          days: tokenDays,
-          scopes: boxViews(
-            codes.scopes
-              .optionalOf(codes.scopes.resource.join(' '))
-              .map((scope) => ({ scope, ticked: false })),
-            codes.scopes,
-            language,
-          ),
-        }
+      ? { days: tokenDays, scopes: boxesOf(scopes.optional, false, visit) }
       : undefined,
     more: overview.live.length - shown.length,
     ended: ended.map(({ grant, endedAt, end }) => ({ client: listed(grant).client, endedAt, end })),
@@ -169,7 +169,7 @@ async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Res
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
   if (!owner) return redirect(accountPath(ports))
   const { session, binding } = owner
-  const form = accountFormSeal.open(fields.get('form'), binding, ports.signIn)
+  const form = accountFormSeal.open(fields.get('form'), binding, ports)
   if (form.kind !== 'open' || form.value !== session.id) {
     return backWith('form_refused', owner, visit)
   }
@@ -214,13 +214,11 @@ async function backWith(
 
 /** Asks for a fresh sign-in, with its second factor, which then makes the token. */
 async function startToken(fields: URLSearchParams, owner: Owner, visit: LoginVisit): Promise<Response> {
-  const { codes, personalTokens, signIn } = visit.ports
   const posted = { name: fields.get('name'), scopes: fields.getAll('scope'), days: fields.get('days') }
-  const token = readTokenWish(posted, codes.scopes.optionalOf(codes.scopes.resource.join(' ')))
-  if (!personalTokens || !token) return backWith('token_refused', owner, visit)
+  const token = readTokenWish(posted, visit.ports.scopes.optional)
+  if (!visit.ports.personalTokens || !token) return backWith('token_refused', owner, visit)
   const { userId } = owner.session
-  if (await hasAllTokens(userId, { store: visit.ports.store, runtime: signIn.runtime }))
-    return backWith('too_many_tokens', owner, visit)
+  if (await hasAllTokens(userId, visit.ports)) return backWith('too_many_tokens', owner, visit)
   const visitor = visitorOf(owner.binding, visit)
   return renderLogin(toSignIn({ kind: 'account', token, visitor }, visit))
 }
@@ -241,10 +239,6 @@ function signOut(visit: LoginVisit): Response {
   )
 }
 
-function sessionCookie(
-  session: AccountSession,
-  binding: BrowserBinding,
-  { cookies, signIn }: LoginPorts,
-): string {
-  return cookies.account.write(accountSeal.seal(session, binding, signIn, session.expiresAt))
+function sessionCookie(session: AccountSession, binding: BrowserBinding, ports: LoginPorts): string {
+  return ports.cookies.account.write(accountSeal.seal(session, binding, ports, session.expiresAt))
 }

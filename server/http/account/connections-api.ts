@@ -59,7 +59,7 @@ function unauthorized(): Reply {
 
 async function list(visit: ApiVisit): Promise<Reply> {
   const { user, ports } = visit
-  const { live } = overviewOf(await listRecords(user.id, ports), ports.signIn.runtime.now())
+  const { live } = overviewOf(await listRecords(user.id, ports), ports.runtime.now())
   return json({ connections: await connectionsOf(live, visit) })
 }
 

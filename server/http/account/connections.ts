@@ -18,12 +18,9 @@ const maxWaiting = 200
 const maxRecords = 10_000
 
 /** Returns every grant of a user that was not deleted yet, live or not. */
-export async function listRecords(
-  userId: string,
-  { store, signIn: { runtime } }: LoginPorts,
-): Promise<GrantRecord[]> {
+export async function listRecords(userId: string, ports: LoginPorts): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  for await (const record of readGrants({ store, runtime }, { userId })) {
+  for await (const record of readGrants(ports, { userId })) {
     if (records.push(record) === maxRecords) break
   }
   return records
@@ -32,9 +29,9 @@ export async function listRecords(
 /** Returns a user's approvals that no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
-  { store, signIn }: LoginPorts,
+  { store, runtime }: LoginPorts,
 ): Promise<AuthorizationCodeRecord[]> {
-  return store.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: maxWaiting })
+  return store.listUnredeemedCodes({ userId }, { now: runtime.now(), limit: maxWaiting })
 }
 
 /**
@@ -47,16 +44,16 @@ export async function endConnection(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Grant | undefined> {
-  const { store, signIn } = ports
+  const { store, runtime } = ports
   const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
-  if (waiting && (await store.expireCode(waiting.codeHash, signIn.runtime.now()))) {
+  if (waiting && (await store.expireCode(waiting.codeHash, runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return waiting.grant
   }
   // Also when it was redeemed a moment ago.
-  const grant = await findOwnGrant(grantId, userId, ports.changes)
+  const grant = await findOwnGrant(grantId, userId, ports)
   if (!grant) return undefined
-  await store.endGrant(grantId, 'revoked_by_user', signIn.runtime.now())
+  await store.endGrant(grantId, 'revoked_by_user', runtime.now())
   reportRevoked(grant, context)
   return grant
 }
@@ -69,7 +66,7 @@ export async function changeConnection(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<GrantChange> {
-  const change = await changeOwnGrant(grantId, userId, wanted, ports.changes)
+  const change = await changeOwnGrant(grantId, userId, wanted, ports)
   if (change.kind === 'scope' || change.kind === 'workspace')
     context.report('choice_refused', { client_id: change.grant.clientId, field: change.kind })
   if (change.kind === 'changed') {
@@ -92,9 +89,9 @@ export async function changeConnection(
 export async function endAllConnections(
   { userId }: AccountSession,
   context: RequestContext,
-  { store, signIn }: LoginPorts,
+  { store, runtime }: LoginPorts,
 ): Promise<void> {
-  const ended = endAllGrants(store, { userId }, 'revoked_by_user', signIn.runtime.now())
+  const ended = endAllGrants(store, { userId }, 'revoked_by_user', runtime.now())
   for await (const grant of ended) reportRevoked(grant, context)
 }
 

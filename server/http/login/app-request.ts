@@ -29,7 +29,7 @@ export function describeAppRequest(visit: SignInVisit, expiresAt: number): objec
     sentences: sentencesOf(view, ports.app.appName, language),
     scopes: scopes.flatMap((value) => {
       const fixed = subject.boxes?.some(({ scope }) => scope === value) !== true
-      return describeScope(value, ports.codes.scopes, language).map((text) => ({ value, text, fixed }))
+      return describeScope(value, ports.scopes, language).map((text) => ({ value, text, fixed }))
     }),
     expires_at: new Date(expiresAt * 1000).toISOString(),
   }

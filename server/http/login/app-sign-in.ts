@@ -50,10 +50,7 @@ export function createAppSignInEndpoint(ports: LoginPorts): Endpoint {
 }
 
 async function describe(visit: LoginVisit): Promise<Reply> {
-  const opened = openAppRequest(
-    new URL(visit.request.url).searchParams.get('request') ?? '',
-    visit.ports.signIn,
-  )
+  const opened = openAppRequest(new URL(visit.request.url).searchParams.get('request') ?? '', visit.ports)
   return json(describeAppRequest(await findAsked(opened, visit), opened.expiresAt))
 }
 
@@ -64,10 +61,10 @@ async function answer(visit: LoginVisit): Promise<Reply> {
       'Send a JSON object with request, allow (true or false), and perhaps scope and workspace.'
     throw new OAuthError('invalid_request', description)
   }
-  const { signIn } = visit.ports
-  const opened = openAppRequest(data.request, signIn)
+  const { ports } = visit
+  const opened = openAppRequest(data.request, ports)
   const found = await findAsked(opened, visit)
-  if (!data.allow) return json({ redirect_to: await denyInApp(opened, data.request, signIn) })
+  if (!data.allow) return json({ redirect_to: await denyInApp(opened, data.request, ports) })
   return allow(opened, data, found).catch((error: unknown) => refusal(error, found))
 }
 
@@ -88,13 +85,13 @@ async function allow(
   const { request, language, ports } = asked
   const scopes = scope?.split(' ').filter((name) => name !== '')
   const { subject } = takeScopes(scopes, true, asked)
-  const proven = await proveInApp(opened, bearerOf(request), ports.signIn)
+  const proven = await proveInApp(opened, bearerOf(request), ports)
   // A personal token is for a workspace that is chosen on our own page.
   const wanted = subject.kind === 'account' ? undefined : wantedGrant(subject)
   const choice = wanted ? await findWorkspace(proven, wanted, posted, asked) : { workspace: undefined }
   if ('workspace' in choice) {
     const purpose = { ...purposeOf({ ...asked, subject }), workspaceId: choice.workspace?.id }
-    return json({ redirect_to: await allowInApp(opened, purpose, proven, ports.signIn) })
+    return json({ redirect_to: await allowInApp(opened, purpose, proven, ports) })
   }
   const { workspace, failures } = language.texts
   return choice.workspaces

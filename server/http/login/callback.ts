@@ -42,15 +42,15 @@ async function finishSocial(visit: LoginVisit): Promise<Response> {
   const binding = ports.cookies.csrf.read(request)
   const visitor = binding === undefined ? undefined : visitorOf(binding, visit)
   const parameters = new URL(request.url).searchParams
-  const denied = deniedPurpose(parameters, binding, ports.signIn)
+  const denied = deniedPurpose(parameters, binding, ports)
   if (denied && visitor) {
     const found = await findSignIn(denied, visitor, visit)
     if (!found) throw new LoginError('client_unknown')
     return refuseLogin(found)
   }
-  const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
+  const returned = await finishSocialSignIn(parameters, visitor, ports)
   if (returned.kind === 'expired' || visitor === undefined)
-    throw new LoginError(await expiredError(ports.signIn.provider))
+    throw new LoginError(await expiredError(ports.provider))
   if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit)
   const { failure, purpose } = returned
   context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
@@ -73,12 +73,12 @@ async function goOn(
   visitor: SignInVisitor,
   visit: LoginVisit,
 ): Promise<Response> {
-  const { signIn } = visit.ports
+  const { ports } = visit
   const find = (): ReturnType<typeof findSignIn> => findSignIn(purpose, visitor, visit)
   // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined
-  const found = await (session ? keepOrSignOut(session, signIn.provider, find) : find())
+  const found = await (session ? keepOrSignOut(session, ports.provider, find) : find())
   if (found) return continueLogin(step, found)
-  if (session) await endUnusedSession(session, signIn)
+  if (session) await endUnusedSession(session, ports)
   throw new LoginError('client_unknown')
 }

@@ -46,7 +46,7 @@ export async function completeLogin(visit: SignInVisit, completed: CompletedSign
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
   const { subject, ports } = visit
-  const { provider, sealer, runtime } = ports.signIn
+  const { provider, sealer, runtime } = ports
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
@@ -62,11 +62,11 @@ async function complete(visit: SignInVisit, completed: CompletedSignIn): Promise
   // Users who may not connect may still see and end their connections.
   if (!wanted) return openAccount(visit, signIn)
   const { session, identity } = signIn
-  const access = await keepOrSignOut(session, ports.signIn.provider, () =>
+  const access = await keepOrSignOut(session, ports.provider, () =>
     decideAccess(signIn, wanted.clientId, ports.access, context),
   )
   if (access?.kind !== 'allowed') {
-    await endUnusedSession(session, ports.signIn)
+    await endUnusedSession(session, ports)
     if (!access) throw new LoginError('sign_in_unavailable')
     const { rule, reason } = access
     context.report('access_denied', { client_id: wanted.clientId, sub: identity.sub, rule, reason })
@@ -75,13 +75,13 @@ async function complete(visit: SignInVisit, completed: CompletedSignIn): Promise
   const choice =
     completed.choice ?? (await chooseWorkspace(completed, wanted, visit, { posted: wanted.workspaceId }))
   if (choice instanceof Response) return choice
-  const done = await keepOrSignOut(session, ports.signIn.provider, () =>
+  const done = await keepOrSignOut(session, ports.provider, () =>
     subject.kind === 'account'
       ? makeToken(wanted, subject.token, signIn, { ...access, ...choice }, visit)
       : allow(subject, signIn, { ...access, ...choice }, visit),
   )
   if (!done) {
-    await endUnusedSession(session, ports.signIn)
+    await endUnusedSession(session, ports)
     if (subject.kind === 'account') return openedAccount(visit, signIn, 'too_many_tokens')
     throw new LoginError('device_gone')
   }
@@ -120,11 +120,11 @@ async function allow(
   if (subject.kind === 'authorization') {
     const { request, client } = subject
     const asked = { ...request, ...given, replaces: subject.replaces }
-    const { code, grantId } = await issueAuthorizationCode(asked, signIn, ports.codes)
+    const { code, grantId } = await issueAuthorizationCode(asked, signIn, ports)
     const answer = answerClient(request, { code }, client, visit)
     return withChoice(answer, grantId, subject, visit)
   }
-  const grantId = await approveDevice({ ...subject.device, ...given }, signIn, ports.codes)
+  const grantId = await approveDevice({ ...subject.device, ...given }, signIn, ports)
   if (grantId === undefined) return undefined
   const { common, finished } = visit.language.texts
   const answer = showMessage(visit, {
@@ -149,7 +149,7 @@ async function makeToken(
   const { name = '', days = 0 } = wish ?? {}
   const limited = { name, days, scope: limitScope(wanted.scope, scopes) }
   const of = { signIn, resource: ports.urls.resource, workspace }
-  const made = await makePersonalToken(limited, of, { ...ports.codes, runtime: ports.signIn.runtime })
+  const made = await makePersonalToken(limited, of, ports)
   if (!made) return undefined
   const { token, grant } = made
   const view = { language, look: ports.app.look, links: ports.app.links }
@@ -159,7 +159,7 @@ async function makeToken(
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(visit: SignInVisit, signIn: SignIn): Promise<Response> {
-  await endUnusedSession(signIn.session, visit.ports.signIn)
+  await endUnusedSession(signIn.session, visit.ports)
   return openedAccount(visit, signIn)
 }
 
@@ -170,13 +170,15 @@ function openedAccount(visit: SignInVisit, signIn: SignIn, notice?: AccountNotic
 
 /** Starts the hour in which a user can manage their connections. */
 function accountCookie(
-  { subject, ports: { signIn, cookies, codes } }: SignInVisit,
+  { subject, ports }: SignInVisit,
   { identity }: SignIn,
   notice?: AccountNotice,
 ): string {
-  const session = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
+  const session = createAccountSession(identity, ports.providerIssuer, ports.runtime)
   const account = notice ? withNotice(session, notice) : session
-  return cookies.account.write(accountSeal.seal(account, subject.visitor.binding, signIn, account.expiresAt))
+  return ports.cookies.account.write(
+    accountSeal.seal(account, subject.visitor.binding, ports, account.expiresAt),
+  )
 }
 
 /** Reports to the client or the device that the user refused, or that the access rules did if they came first. */
@@ -192,7 +194,7 @@ export async function refuseLogin(visit: SignInVisit, notAllowed = false): Promi
     }
     case 'device': {
       const { device, client } = subject
-      if (!(await denyDevice(device, ports.codes))) throw new LoginError('device_gone')
+      if (!(await denyDevice(device, ports))) throw new LoginError('device_gone')
       context.report('device_denied', { client_id: client.id })
       const { common, finished } = language.texts
       return showMessage(visit, {

@@ -37,7 +37,7 @@ function showEntry(visit: LoginVisit): Response {
 
 async function takeEntry(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
   const { request, ports } = visit
-  const opening = entrySeal.open(fields.get('form'), ports.cookies.csrf.read(request), ports.signIn)
+  const opening = entrySeal.open(fields.get('form'), ports.cookies.csrf.read(request), ports)
   if (opening.kind !== 'open') throw new LoginError(sealErrors[opening.kind])
   return takeCode(fields.get('user_code') ?? '', opening.binding, visit)
 }
@@ -55,13 +55,13 @@ async function takeCode(typed: string, binding: BrowserBinding, visit: LoginVisi
   }
   const visitor = visitorOf(binding, visit)
   const limits = limitsOf(userCodes, sourceOf(visitor))
-  const { waitSeconds } = await countWithin(limits, ports.signIn)
+  const { waitSeconds } = await countWithin(limits, ports)
   if (waitSeconds > 0) {
     context.report('device_code_limited')
     const error = language.counted(language.texts.tooManyAttempts, Math.ceil(waitSeconds / 60))
     return renderEntry(visit, binding, { userCode, error }, 429, waitSeconds)
   }
-  const device = await findDeviceByUserCode(userCode, ports.codes)
+  const device = await findDeviceByUserCode(userCode, ports)
   if (!device) {
     context.report('device_code_unknown')
     return renderEntry(visit, binding, { userCode, error: texts.unknown }, 400)
@@ -74,7 +74,7 @@ async function takeCode(typed: string, binding: BrowserBinding, visit: LoginVisi
 }
 
 function renderEntry(
-  { language, ports: { urls, signIn, cookies, app } }: LoginVisit,
+  { language, ports }: LoginVisit,
   binding: BrowserBinding,
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   status = 200,
@@ -82,13 +82,13 @@ function renderEntry(
 ): Response {
   const html = deviceEntryPage({
     language,
-    action: `${urls.basePath}${loginPaths.device}`,
-    form: entrySeal.seal('entry', binding, signIn),
-    ...app,
+    action: `${ports.urls.basePath}${loginPaths.device}`,
+    form: entrySeal.seal('entry', binding, ports),
+    ...ports.app,
     ...part,
   })
-  return page(html, { language, look: app.look }, status, {
-    'set-cookie': cookies.csrf.write(binding),
+  return page(html, { language, look: ports.app.look }, status, {
+    'set-cookie': ports.cookies.csrf.write(binding),
     ...retryHeaders(status, waitSeconds),
   })
 }

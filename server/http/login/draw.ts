@@ -1,6 +1,5 @@
 import { workspacePage, type WorkspaceView } from '../pages/workspace-page.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import { sealAppRequest } from '../../core/sign-in/app-sign-in.ts'
 import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
@@ -30,6 +29,7 @@ import { boxViews, fixedScope, grantedScope, offerBoxes } from './scope-form.ts'
 import {
   type ClientSubject,
   loginPaths,
+  type LoginPorts,
   type LoginVisit,
   recordPageOpen,
   purposeOf,
@@ -52,7 +52,7 @@ export async function renderLogin(
 ): Promise<Response> {
   if (visit.ports.signInUrl !== undefined) return leaveForApp(visit.ports.signInUrl, visit, given)
   const { context, ports, request, language } = visit
-  const { provider } = ports.signIn
+  const { provider } = ports
   const { signUpUrl } = ports.app
   const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
@@ -69,7 +69,7 @@ export async function renderLogin(
     loginPage({
       ...view,
       ...ways,
-      scopes: boxViews(boxes, ports.codes.scopes, language),
+      scopes: boxViews(boxes, ports.scopes, language),
       // Only what a link can open again leads back.
       ...(signUpUrl !== undefined &&
         request.method === 'GET' && {
@@ -88,13 +88,13 @@ async function leaveForApp(
   failure: SignInFailure | undefined,
 ): Promise<Response> {
   const shown = await offerBoxes(visit)
-  const { cookies, signIn } = visit.ports
+  const { ports } = visit
   const { binding } = visit.subject.visitor
   const url = new URL(signInUrl)
-  url.searchParams.set('request', sealAppRequest(purposeOf(shown), binding, signIn))
+  url.searchParams.set('request', sealAppRequest(purposeOf(shown), binding, ports))
   if (!failure) {
-    await recordPageOpen(visit.subject, visit.ports)
-    return redirect(url.href, { 'set-cookie': cookies.csrf.write(binding) })
+    await recordPageOpen(visit.subject, ports)
+    return redirect(url.href, { 'set-cookie': ports.cookies.csrf.write(binding) })
   }
   const ways = { password: false, sso: false, social: [], scopes: [], continueUrl: url.href }
   return renderSignIn(shown, firstState(failure), (view) => loginPage({ ...view, ...ways }))
@@ -131,7 +131,7 @@ export async function renderEmailCode(
   prompt: EmailPrompt,
   retry?: { failure: SignInFailure; codesLeft?: number | undefined },
 ): Promise<Response> {
-  const { provider, runtime } = visit.ports.signIn
+  const { provider, runtime } = visit.ports
   const { email: method = 'code', captcha } = await provider.capabilities()
   const waitSeconds = captcha ? undefined : emailWaitSeconds(prompt, runtime.now())
   return renderSignIn(visit, { waiting: { emailPrompt: prompt }, ...retry }, (view) =>
@@ -176,14 +176,14 @@ async function renderSignIn(
   opening?: PolicyOpening,
 ): Promise<Response> {
   const { subject, language, ports } = visit
-  const { app, cookies, signIn, urls } = ports
+  const { app, cookies, urls } = ports
   const { binding } = subject.visitor
   await recordPageOpen(subject, ports)
   const html = draw({
     ...app,
     language,
     action: `${urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: transactionSeal.seal({ purpose: purposeOf(visit), ...waiting }, binding, signIn),
+    transaction: transactionSeal.seal({ purpose: purposeOf(visit), ...waiting }, binding, ports),
     subject: subjectView(visit, isFirstPage(waiting)),
     error: failure && errorText(failure, codesLeft, language),
   })
@@ -207,12 +207,9 @@ function hostOf(address: string | undefined): string | undefined {
 }
 
 /** Describes a sign-in for its pages. `hasBoxes`: scopes with a box are shown elsewhere on the page. */
-export function subjectView(
-  { subject, language, ports: { codes, signIn, urls } }: SignInVisit,
-  hasBoxes: boolean,
-): SubjectView {
+export function subjectView({ subject, language, ports }: SignInVisit, hasBoxes: boolean): SubjectView {
   const permissions = (of: ClientSubject): string[] =>
-    permissionsOf(hasBoxes ? fixedScope(of) : grantedScope(of), language, codes)
+    permissionsOf(hasBoxes ? fixedScope(of) : grantedScope(of), language, ports)
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -232,10 +229,10 @@ export function subjectView(
         userCode,
         address: device.address,
         // Behind a proxy a loopback address is the proxy's: only a base URL of this computer rules that out.
-        isLocal: [new URL(urls.issuer).hostname, hostOf(device.address)].every(
+        isLocal: [new URL(ports.urls.issuer).hostname, hostOf(device.address)].every(
           (host) => host !== undefined && isLoopbackHostname(host),
         ),
-        asked: language.ago(device.createdAt, signIn.runtime.now()),
+        asked: language.ago(device.createdAt, ports.runtime.now()),
         permissions: permissions(subject),
       }
     }
@@ -247,7 +244,7 @@ export function subjectView(
 function permissionsOf(
   scope: string,
   language: Language,
-  { scopes, sessionTtlSeconds }: AuthorizationCodePorts,
+  { scopes, sessionTtlSeconds }: LoginPorts,
 ): string[] {
   const { stayDays, stayMinutes } = language.texts.permissions
   const days = Math.round(sessionTtlSeconds / dayInSeconds)

@@ -24,7 +24,7 @@ export async function takeEmail(
   visit: SignInVisit,
 ): Promise<Response> {
   const posted = { email: known?.email ?? fields.get('email') ?? '', captchaToken: captchaTokenIn(fields) }
-  const pageDue = startRefusalDelay(visit.ports.signIn.runtime)
+  const pageDue = startRefusalDelay(visit.ports.runtime)
   const asked = await askForMail(posted, pageDue, visit)
   await pageDue()
   if ('prompt' in asked) return renderEmailCode(visit, asked.prompt)
@@ -40,7 +40,7 @@ async function askForMail(
 ): Promise<{ prompt: EmailPrompt } | { failure: SignInFailure }> {
   const { subject, context, ports } = visit
   try {
-    const { prompt, sent } = await requestEmail(posted, purposeOf(visit), subject.visitor, ports.signIn)
+    const { prompt, sent } = await requestEmail(posted, purposeOf(visit), subject.visitor, ports)
     const sending = reportedSending(sent, context)
     const failed = await Promise.race([sending, pageDue().then(() => 'too late' as const)])
     if (failed === 'too late') sending.catch((error: unknown) => context.report('email_link_lost', { error }))
@@ -78,7 +78,7 @@ export async function takeEmailCode(
   const over = (failure: SignInFailure): Promise<Response> =>
     renderLogin(visit, { email: prompt.email, failure })
   try {
-    const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
+    const result = await tryEmailCode(code, prompt, subject.visitor, ports)
     if (result.kind === 'step') return await continueLogin(result.step, visit)
     if (result.kind === 'over') {
       context.report('sign_in_failed', {

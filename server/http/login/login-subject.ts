@@ -25,17 +25,15 @@ import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from '../cookies.ts'
 
 /** Ports of the login endpoints and their pages. */
-export interface LoginPorts {
+export interface LoginPorts extends DevicePorts, SignInPorts, GrantChangePorts {
   urls: PublicUrls
   app: AppView
   languages: Languages
   clients: ClientFinder
   store: Store
-  codes: DevicePorts
-  signIn: SignInPorts
+  runtime: SignInPorts['runtime']
+  scopes: DevicePorts['scopes']
   access: AccessControl
-  /** What a user needs to change a connection; undefined workspaces: the app has none. */
-  changes: GrantChangePorts
   cookies: LoginCookies
   /** The page of the web app where users sign in and allow access; undefined: that is done on our own page. */
   signInUrl: string | undefined
@@ -124,9 +122,9 @@ export function recordAttempt(
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
-export async function recordPageOpen(subject: LoginSubject, { store, signIn }: LoginPorts): Promise<void> {
+export async function recordPageOpen(subject: LoginSubject, { store, runtime }: LoginPorts): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
-  await store.noteClientOpened(subject.client.id, signIn.runtime.now())
+  await store.noteClientOpened(subject.client.id, runtime.now())
 }
 
 /** Returns the source of a visitor's attempts for limits. */
@@ -135,15 +133,12 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
 }
 
 /** Returns the CSRF value of the requesting browser, or a new one for it. */
-export function bindingOf({ request, ports: { cookies, signIn } }: LoginVisit): BrowserBinding {
-  return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
+export function bindingOf({ request, ports }: LoginVisit): BrowserBinding {
+  return ports.cookies.csrf.read(request) ?? createBrowserBinding(ports.runtime.randomBytes)
 }
 
 /** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
-export function visitorOf(
-  binding: BrowserBinding,
-  { request, context, ports: { cookies, signIn } }: LoginVisit,
-): SignInVisitor {
-  const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
+export function visitorOf(binding: BrowserBinding, { request, context, ports }: LoginVisit): SignInVisitor {
+  const knownAccounts = openKnownAccounts(ports.cookies.device.read(request), ports)
   return { binding, address: context.address, knownAccounts }
 }

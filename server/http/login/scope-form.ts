@@ -2,7 +2,7 @@ import { chosenScope, offerScopes, rememberChoice, type ScopeBox } from '../../c
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import type { Language } from '../../texts/language.ts'
 import { describeScope } from '../describe-scope.ts'
-import type { ScopeBoxView } from '../pages/sign-in-choices.ts'
+import type { Choice } from '../pages/form-page.ts'
 import { LoginError } from './login-error.ts'
 import { askedScope } from '../../core/sign-in/sign-in-transaction.ts'
 import { clientIdOfToken } from '../../core/tokens/personal-token.ts'
@@ -34,12 +34,11 @@ export function fixedScope(subject: ClientSubject): string {
 }
 
 /** Describes boxes in plain words. */
-export function boxViews(
-  boxes: readonly ScopeBox[],
-  scopes: ScopeCatalogue,
-  language: Language,
-): ScopeBoxView[] {
-  return boxes.map((box) => ({ ...box, text: describeScope(box.scope, scopes, language).join() }))
+export function boxViews(boxes: readonly ScopeBox[], scopes: ScopeCatalogue, language: Language): Choice[] {
+  return boxes.map(({ scope: value, ticked }) => {
+    const text = describeScope(value, scopes, language).join()
+    return { value, text, ticked }
+  })
 }
 
 /** Names a client in the cookie with the choices. As a device it has others, since it need not be where the browser is. */
@@ -51,11 +50,10 @@ function choosing({ kind, client }: ClientSubject): string {
 export async function offerBoxes(visit: SignInVisit): Promise<SignInVisit> {
   const { subject, request, ports } = visit
   if (subject.kind === 'account' || subject.boxes) return visit
-  const optional = ports.codes.scopes.optionalOf(askedScope(subject))
+  const optional = ports.scopes.optionalOf(askedScope(subject))
   if (optional.length === 0) return visit
   const choices = ports.cookies.choices.read(request)
-  const choicePorts = { ...ports.signIn, store: ports.store }
-  const offer = await offerScopes(optional, choosing(subject), choices, choicePorts)
+  const offer = await offerScopes(optional, choosing(subject), choices, ports)
   return { ...visit, subject: { ...subject, ...offer } }
 }
 
@@ -92,12 +90,12 @@ export function withChoice(
   answer: Response,
   grantId: string,
   subject: ClientSubject,
-  { request, ports: { codes, cookies, signIn } }: LoginVisit,
+  { request, ports: { scopes, cookies, sealer } }: LoginVisit,
 ): Response {
-  const asked = codes.scopes.optionalOf(askedScope(subject))
-  if (codes.scopes.resource.length === 1) return answer
+  const asked = scopes.optionalOf(askedScope(subject))
+  if (scopes.optional.length === 0) return answer
   const of = { clientId: choosing(subject), grantId }
-  const sealed = rememberChoice(cookies.choices.read(request), of, asked, signIn.sealer)
+  const sealed = rememberChoice(cookies.choices.read(request), of, asked, sealer)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer
 }

@@ -91,7 +91,7 @@ async function takeLoginForm(fields: URLSearchParams, arrived: LoginVisit): Prom
   const { visit, stored, emailPrompt, notAllowed } = await openForm(fields, arrived)
   const action = fields.get('action')
   if (action === 'deny') {
-    if (stored) await cancelSecondFactor(stored.id, visit.ports.signIn)
+    if (stored) await cancelSecondFactor(stored.id, visit.ports)
     return refuseLogin(visit, notAllowed)
   }
   if (stored) return takeStored(stored, fields, visit)
@@ -110,7 +110,7 @@ async function openForm(
 ): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
-  const opened = transactionSeal.open(fields.get('transaction'), given, ports.signIn)
+  const opened = transactionSeal.open(fields.get('transaction'), given, ports)
   if (opened.kind === 'foreign_browser') recordAttempt(opened.value.purpose, arrived.context)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
@@ -134,27 +134,23 @@ async function leave(
 
 function takeSocial(method: string, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
-  return leave(
-    (purpose) => startSocialSignIn(purpose, method, subject.visitor, ports.signIn),
-    undefined,
-    visit,
-  )
+  return leave((purpose) => startSocialSignIn(purpose, method, subject.visitor, ports), undefined, visit)
 }
 
 function takeSso(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
   const email = fields.get('email') ?? ''
   const posted = { email, captchaToken: captchaTokenIn(fields) }
-  return leave((purpose) => startSsoSignIn(purpose, posted, subject.visitor, ports.signIn), email, visit)
+  return leave((purpose) => startSsoSignIn(purpose, posted, subject.visitor, ports), email, visit)
 }
 
 async function takePassword(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
   const email = fields.get('email') ?? ''
-  const refusalDue = startRefusalDelay(ports.signIn.runtime)
+  const refusalDue = startRefusalDelay(ports.runtime)
   try {
     const posted = { email, password: fields.get('password') ?? '', captchaToken: captchaTokenIn(fields) }
-    const step = await signInWithPassword(posted, subject.visitor, ports.signIn)
+    const step = await signInWithPassword(posted, subject.visitor, ports)
     return await continueLogin(step, visit)
   } catch (error) {
     const failure = reportedFailure(error, visit.context)
@@ -175,7 +171,7 @@ function takeStored(
 async function takeSecondFactor(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, context, ports } = visit
   const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
-  const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
+  const result = await trySecondFactor(attempt, subject.visitor, ports)
   switch (result.kind) {
     case 'signed_in':
       return completeLogin(visit, result)
@@ -196,8 +192,8 @@ async function takeSecondFactor(id: string, fields: URLSearchParams, visit: Sign
 /** Handles the form of the workspace page; `id` is the waiting sign-in, taken from the seal. */
 async function takeWorkspace(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
-  const { store, runtime } = ports.signIn
-  const completed = await findAwaiting(id, subject.visitor, ports.signIn)
+  const { store, runtime } = ports
+  const completed = await findAwaiting(id, subject.visitor, ports)
   const wanted = wantedGrant(subject)
   if (completed && wanted) {
     const posted = fields.get('workspace') ?? wanted.workspaceId

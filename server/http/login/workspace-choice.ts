@@ -23,10 +23,10 @@ export async function findWorkspace(
   posted: string | undefined,
   visit: SignInVisit,
 ): Promise<WorkspaceChoice | { workspaces: readonly Workspace[] | undefined }> {
-  const { changes, codes } = visit.ports
-  if (!changes.workspaces) return { workspace: undefined }
-  const user = userOf(identity, codes.providerIssuer)
-  const workspaces = await changes.workspaces({ user, clientId, scope, providerToken: () => providerToken })
+  const { workspaces: list, providerIssuer } = visit.ports
+  if (!list) return { workspace: undefined }
+  const user = userOf(identity, providerIssuer)
+  const workspaces = await list({ user, clientId, scope, providerToken: () => providerToken })
   if (!workspaces || (posted === undefined && workspaces.length > 1)) return { workspaces }
   const workspace = posted === undefined ? workspaces[0] : workspaces.find(({ id }) => id === posted)
   if (!workspace && posted !== undefined) refuseChoice('workspace', clientId, visit)
@@ -40,14 +40,14 @@ export async function chooseWorkspace(
   visit: SignInVisit,
   { id: waitingId, posted }: { id?: string; posted?: string | undefined } = {},
 ): Promise<WorkspaceChoice | Response> {
-  const { store, codes, signIn } = visit.ports
+  const { ports } = visit
   const { session, identity } = completed.signIn
   const found = await findWorkspace({ identity, providerToken: session.accessToken }, wanted, posted, visit)
   if ('workspace' in found) return found
-  const id = waitingId ?? (await awaitWorkspace(completed, visit.subject.visitor, signIn))
-  const user = userOf(identity, codes.providerIssuer)
-  const records = await store.listGrants({ userId: user.id }, { after: '', limit: maxGrants })
-  const { live } = overviewOf(records, signIn.runtime.now())
+  const id = waitingId ?? (await awaitWorkspace(completed, visit.subject.visitor, ports))
+  const user = userOf(identity, ports.providerIssuer)
+  const records = await ports.store.listGrants({ userId: user.id }, { after: '', limit: maxGrants })
+  const { live } = overviewOf(records, ports.runtime.now())
   const last = live.find(({ grant }) => grant.clientId === wanted.clientId)
   return renderWorkspaces(visit, { id, ...found, chosen: last?.grant.workspace?.id })
 }

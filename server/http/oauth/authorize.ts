@@ -33,7 +33,7 @@ async function showLogin(visit: LoginVisit): Promise<Response> {
   const parsed = await parseAuthorizationRequest(parameters, {
     clients: finderFor(sourceOf(visitor), ports.clients),
     resource: ports.urls.resource,
-    scopes: ports.codes.scopes,
+    scopes: ports.scopes,
   })
   switch (parsed.kind) {
     case 'unsafe': {

@@ -101,30 +101,19 @@ export async function createLoginFixture(
       ...(options.signUpUrl !== undefined && { signUpUrl: options.signUpUrl }),
     },
     clients: store,
+    ...signIn,
     store,
-    codes: {
-      store,
-      devices: store,
-      sealer,
-      runtime,
-      providerIssuer: provider.issuer,
-      sessionTtlSeconds: options.sessionTtlSeconds ?? 30 * 86_400,
-      scopes,
-      accessTokenTtlSeconds: 3600,
-      reportGrantEnd: () => {},
-    },
-    signIn,
+    providerIssuer: provider.issuer,
+    sessionTtlSeconds: options.sessionTtlSeconds ?? 30 * 86_400,
+    scopes,
+    accessTokenTtlSeconds: 3600,
+    reportGrantEnd: () => {},
     access: options.access ?? accessSample(),
-    changes: {
-      store,
-      keeper: {
-        keep: async (session) => ({ kind: 'live', session }),
-        open: (session) => openedSession(openSessionOf(provider.issuer, session, sealer)),
-      },
-      workspaces: options.workspaces,
-      scopes,
-      runtime,
+    keeper: {
+      keep: async (session) => ({ kind: 'live', session }),
+      open: (session) => openedSession(openSessionOf(provider.issuer, session, sealer)),
     },
+    workspaces: options.workspaces,
     cookies: createLoginCookies(baseUrl),
     signInUrl: options.signInUrl,
     personalTokens: options.personalTokens ?? false,
@@ -150,7 +139,7 @@ export async function createLoginFixture(
   )
   const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
   if (!beside) await store.addClient(client)
-  const devicePorts = { ...ports.codes, issuer: urls.issuer, resource: urls.resource }
+  const devicePorts = { ...ports, issuer: urls.issuer, resource: urls.resource }
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {
     fetch,

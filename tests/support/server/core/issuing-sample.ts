@@ -21,7 +21,6 @@ export function issuingSample(): IssuingSample {
   const ended: IssuingSample['ended'] = []
   const ports = {
     store,
-    devices: store,
     sealer: sealerSample(),
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
