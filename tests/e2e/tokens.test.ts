@@ -20,6 +20,7 @@ import { startBridge, type BridgeHome, createBridgeHome } from './bridge-process
 import { runCommand } from './command-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { addService, makePersonalToken } from './tokens.ts'
 
 let server: ServerProcess
 let person: Person
@@ -28,25 +29,17 @@ let service: { client_id: string; client_secret: string }
 let signer: { client_id: string }
 let privateKey: JWK
 
-async function add(...flags: string[]): Promise<Record<string, string>> {
-  const { code, stdout, stderr } = await runCommand(server, ['clients', 'add', ...flags, '--json'])
-  expect(code, stderr).toBe(0)
-  const facts = JSON.parse(stdout) as Record<string, string>
-  if (facts['client_secret'] !== undefined) server.secrets.note('client_secret', facts['client_secret'])
-  return facts
-}
-
 beforeAll(async () => {
   home = createBridgeHome()
   server = await startServer({ PERSONAL_TOKENS: 'on' })
   person = await createPerson(server)
-  service = (await add('--service', 'Nightly report')) as typeof service
+  service = await addService(server, 'Nightly report')
   const pair = await generateKeyPair('ES256', { extractable: true })
   privateKey = { ...(await exportJWK(pair.privateKey)), kid: 'k', alg: 'ES256' }
   const jwks = join(server.directory, 'jwks.json')
   const publicKey = { ...(await exportJWK(pair.publicKey)), kid: 'k', alg: 'ES256' }
   writeFileSync(jwks, JSON.stringify({ keys: [publicKey] }))
-  signer = (await add('--service', 'Signer', '--jwks', jwks)) as typeof signer
+  signer = await addService(server, 'Signer', '--jwks', jwks)
 })
 afterAll(async () => {
   home.remove()
@@ -84,19 +77,6 @@ const byKey = () => ({
   expectedIssuer: server.baseUrl,
 })
 
-/** Makes a personal token on the pages. */
-async function personalToken(): Promise<string> {
-  const { browser, email, password } = person
-  const login = await browser.visit(`${server.baseUrl}/account/connections`)
-  const page = await browser.submit(login, 'password', { email, password })
-  const again = await browser.submit(page, 'days', { name: 'CI', days: '30', action: 'make_token' })
-  const made = await browser.submit(again, 'password', { email, password })
-  const [token = ''] = /mcpt_[\w-]{43}/.exec(made.html) ?? []
-  expect(token).not.toBe('')
-  server.secrets.note('access_token', token)
-  return token
-}
-
 describe('a service', () => {
   it.each<[sdk: string, era: 1 | 2, provider: () => ProviderOne | ProviderTwo, name: string]>([
     ['SDK 1, with a secret', 1, () => new CredentialsOne(bySecret()), 'Nightly report'],
@@ -120,8 +100,8 @@ describe('a service', () => {
   })
 
   it('the list of grants shows its tokens, and removing it ends them', async () => {
-    const other = await add('--service', 'Short-lived')
-    const credentials = btoa(`${other['client_id']}:${other['client_secret']}`)
+    const other = await addService(server, 'Short-lived')
+    const credentials = btoa(`${other.client_id}:${other.client_secret}`)
     const answer = await server.fetch(`${server.baseUrl}/oauth/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${credentials}` },
@@ -138,24 +118,18 @@ describe('a service', () => {
         })
       ).status
     expect(await ping()).toBe(200)
-    const { stdout } = await runCommand(server, [
-      'grants',
-      'list',
-      '--client',
-      other['client_id'] ?? '',
-      '--json',
-    ])
+    const { stdout } = await runCommand(server, ['grants', 'list', '--client', other.client_id, '--json'])
     expect(JSON.parse(stdout)).toMatchObject({
-      grants: [{ sub: `service:${other['client_id']}`, client_name: 'Short-lived', state: 'live' }],
+      grants: [{ sub: `service:${other.client_id}`, client_name: 'Short-lived', state: 'live' }],
     })
-    expect((await runCommand(server, ['clients', 'remove', other['client_id'] ?? ''])).code).toBe(0)
+    expect((await runCommand(server, ['clients', 'remove', other.client_id])).code).toBe(0)
     expect(await ping()).toBe(401)
   })
 })
 
 describe('a personal token', () => {
   it('the bridge calls with it from DRAWBRIDGE_TOKEN, and an operator ends it from stdin', async () => {
-    const token = await personalToken()
+    const token = await makePersonalToken(server, person)
     const environment = { DRAWBRIDGE_TOKEN: token }
     const bridge = startBridge(server.mcpUrl, home, { environment })
     await bridge.open()
