@@ -52,6 +52,8 @@ export interface EndpointResponse {
 export interface Browser {
   /** Firefox shows permission prompts below the popup, so the settings page requests them. */
   readonly asksInTab: boolean
+  /** Commands to copy are for PowerShell. */
+  readonly onWindows: boolean
   now(): number
   /** Calls back once after a delay; returns a function that cancels it. */
   setTimer(callback: () => void, milliseconds: number): () => void

@@ -14,6 +14,7 @@ const quietMs = 150
 export function createBrowser(): Browser {
   return {
     asksInTab: import.meta.env.FIREFOX,
+    onWindows: navigator.userAgent.includes('Windows'),
     now: () => Date.now() / 1000,
     setTimer(callback, milliseconds) {
       const timer = setTimeout(callback, milliseconds)

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { quotedWord, shellWord } from './add-command.ts'
 import { serverNameOf } from './server-name.ts'
@@ -48,4 +50,18 @@ test('shellWord quotes a word only if a shell would read it in another way', () 
   expect(shellWord('http://[::1]/mcp')).toBe('"http://[::1]/mcp"')
   expect(shellWord('')).toBe('""')
   expect(quotedWord("it's")).toBe(String.raw`'it'\''s'`)
+})
+
+test('shellWord gives a POSIX shell the text that it was given', () => {
+  const unit = fc.oneof(
+    fc.string({ unit: 'grapheme-ascii' }),
+    fc.constantFrom('\\', '\\\\', '"', '$(id)', '`', '!'),
+  )
+  const texts = fc.sample(
+    fc.array(unit, { maxLength: 4 }).map((parts) => parts.join('')),
+    200,
+  )
+  const script = texts.map((text) => `printf '%s\\n' ${shellWord(text)}`).join('\n')
+  const said = execFileSync('sh', { input: script, encoding: 'utf8' })
+  expect(said.split('\n').slice(0, -1)).toEqual(texts)
 })

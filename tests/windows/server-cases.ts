@@ -161,6 +161,17 @@ export function serverCases(windowsOf: () => Windows): void {
     await until(() => existsSync(windows.here(`${server.folder}\\ended`)), 'the end of the command')
   })
 
+  it('the server in Windows ends in order when the window of its console closes, with an audit file too', async () => {
+    const windows = windowsOf()
+    const server = await serverIn(windows, 'Fenster')
+    // Node emits this signal then.
+    const tools = "setTimeout(() => process.emit('SIGHUP', 'SIGHUP'), 1500)\nexport const tools = []\n"
+    writeFileSync(windows.here(`${server.folder}\\tools.mjs`), tools)
+    const { ended, said } = await server.start(['--tools', './tools.mjs', '--audit', 'audit.jsonl'])
+    expect(await ended, said()).toBe(0)
+    expect(said()).toContain('"signal":"SIGHUP"')
+  })
+
   it('init in Windows writes the files of a server that its next command starts', async () => {
     const windows = windowsOf()
     const server = await serverIn(windows, 'Neu hier')

@@ -33,6 +33,34 @@ describe('golden texts', () => {
   })
 
   test.each([
+    ['token', token],
+    ['environment', `$env:DRAWBRIDGE_TOKEN = '${token}'`],
+    [
+      'curl',
+      `'{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | curl.exe 'https://mcp.example.com/mcp' \`
+  -H 'Authorization: Bearer ${token}' \`
+  -H 'Content-Type: application/json' \`
+  -H 'Accept: application/json, text/event-stream' \`
+  -d '@-'`,
+    ],
+    ['bridge', `'${token}' | drawbridge token set 'https://mcp.example.com/mcp'`],
+    ['config-claude-code', `claude mcp add --transport http example-com https://mcp.example.com/mcp`],
+    [
+      'test-claude-code',
+      `claude mcp add --transport http example-com-test https://mcp.example.com/mcp --header 'Authorization: Bearer ${token}'`,
+    ],
+  ] as const)('the format %s has its exact text for PowerShell on Windows', (format, text) => {
+    expect(formatText(format, { token, baseUrl, onWindows: true })).toBe(text)
+  })
+
+  it('a quote in a token, also a typographic one, is doubled for PowerShell', () => {
+    const odd = "a'b\u2019c\u201B$(calc)"
+    expect(formatText('environment', { token: odd, baseUrl: undefined, onWindows: true })).toBe(
+      "$env:DRAWBRIDGE_TOKEN = 'a''b\u2019\u2019c\u201B\u201B$(calc)'",
+    )
+  })
+
+  test.each([
     [
       'config-claude-desktop',
       {

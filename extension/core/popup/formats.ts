@@ -23,14 +23,19 @@ export type CopyFormat =
 
 /**
  * Returns the text to copy. Formats called `config-...`, and `test-vscode`, where VS Code prompts for it, never
- * contain the token. Shell lines are quoted for sh, and so for bash and zsh. `baseUrl` belongs to the MCP server,
- * for formats that need one.
+ * contain the token. Shell lines are quoted for sh, and so for bash and zsh; `onWindows` for PowerShell. `baseUrl` belongs to the MCP
+ * server, for formats that need one.
  */
 export function formatText(
   format: CopyFormat,
-  { token, baseUrl = '' }: { token: string; baseUrl: string | undefined },
+  {
+    token,
+    baseUrl = '',
+    onWindows = false,
+  }: { token: string; baseUrl: string | undefined; onWindows?: boolean },
 ): string {
-  return makers[format](token, `${baseUrl}/mcp`)
+  const maker = (onWindows && windowsMakers[format]) || makers[format]
+  return maker(token, `${baseUrl}/mcp`)
 }
 
 /**
@@ -41,17 +46,24 @@ export function clientLink(client: LinkedClient, baseUrl: string): string {
   return linkedClients[client].link(named(`${baseUrl}/mcp`))
 }
 
-const makers: Record<CopyFormat, (token: string, url: string) => string> = {
+type Maker = (token: string, url: string) => string
+
+const listRequest = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+const headersOf = (token: string): string[] => [
+  header(token),
+  'Content-Type: application/json',
+  'Accept: application/json, text/event-stream',
+]
+
+const makers: Record<CopyFormat, Maker> = {
   token: (token) => token,
   header,
   environment: (token) => `export DRAWBRIDGE_TOKEN=${quotedWord(token)}`,
   curl: (token, url) =>
     [
       `curl ${quotedWord(url)}`,
-      `-H ${quotedWord(header(token))}`,
-      "-H 'Content-Type: application/json'",
-      "-H 'Accept: application/json, text/event-stream'",
-      `-d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
+      ...headersOf(token).map((line) => `-H ${quotedWord(line)}`),
+      `-d ${quotedWord(listRequest)}`,
     ].join(' \\\n  '),
   // Through stdin: arguments are visible to everyone on the computer.
   bridge: (token, url) =>
@@ -78,6 +90,26 @@ const makers: Record<CopyFormat, (token: string, url: string) => string> = {
       servers: { [`${serverNameOf(url)}-test`]: { type: 'http', url, headers } },
     })
   },
+}
+
+/** For PowerShell, where `curl` alone may be another program, and version 5 takes the quotes out of arguments: they go through stdin. */
+const windowsMakers: Partial<Record<CopyFormat, Maker>> = {
+  environment: (token) => `$env:DRAWBRIDGE_TOKEN = ${powerShellWord(token)}`,
+  curl: (token, url) =>
+    [
+      `${powerShellWord(listRequest)} | curl.exe ${powerShellWord(url)}`,
+      ...headersOf(token).map((line) => `-H ${powerShellWord(line)}`),
+      "-d '@-'",
+    ].join(' `\n  '),
+  bridge: (token, url) =>
+    `${powerShellWord(token)} | ${bridgeWords.join(' ')} token set ${powerShellWord(url)}`,
+  'test-claude-code': (token, url) =>
+    `${claudeCodeCommand(forTest(url))} --header ${powerShellWord(header(token))}`,
+}
+
+/** Quotes a text as one word of PowerShell, which ends a text at typographic quotes too. */
+function powerShellWord(text: string): string {
+  return `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`
 }
 
 function header(token: string): string {

@@ -386,6 +386,12 @@ describe('the ready screen', () => {
     expect(ready().copied).toBeUndefined()
   })
 
+  it('a command that is copied on Windows is one for PowerShell', async () => {
+    const { browser, popup } = await open({ cookies: sessionCookies(token), settings, onWindows: true })
+    await popup.act({ kind: 'copy', format: 'environment' })
+    expect(browser.world.clipboard).toBe(`$env:DRAWBRIDGE_TOKEN = '${token}'`)
+  })
+
   it('the ready screen says that copying failed, until it works', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), clipboardFails: true })
     await popup.act({ kind: 'copy', format: 'token' })

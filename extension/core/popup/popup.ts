@@ -121,7 +121,8 @@ export class Popup {
     if (!ready) return
     const baseUrl = this.#look.profile?.baseUrl
     try {
-      await this.#browser.copy(formatText(format, { token: ready.token, baseUrl }))
+      const { onWindows } = this.#browser
+      await this.#browser.copy(formatText(format, { token: ready.token, baseUrl, onWindows }))
       Object.assign(ready, { copied: format, copyFailed: false })
       this.#later('copied', copiedMs, () => {
         ready.copied = undefined

@@ -90,9 +90,9 @@ export interface MemoryBrowser extends Browser {
 
 /** Creates a browser with one clicked https tab, no cookies and no permissions. */
 export function createMemoryBrowser(
-  start: Partial<MemoryWorld> & Partial<Pick<Browser, 'asksInTab'>> = {},
+  start: Partial<MemoryWorld> & Partial<Pick<Browser, 'asksInTab' | 'onWindows'>> = {},
 ): MemoryBrowser {
-  const { asksInTab = false, ...given } = start
+  const { asksInTab = false, onWindows = false, ...given } = start
   const world: MemoryWorld = { ...newWorld(), ...given }
   const timers = new Map<number, { at: number; callback: () => void }>()
   const listeners = new Set<() => void>()
@@ -104,6 +104,7 @@ export function createMemoryBrowser(
     world,
     ...clockOf(),
     asksInTab,
+    onWindows,
     async tab() {
       const tab = world.tabs.find(({ id }) => id === world.activeTab)
       if (tab === undefined) return undefined
