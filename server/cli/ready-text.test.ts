@@ -16,7 +16,7 @@ function configOf(given: Partial<ServerConfig> = {}): ServerConfig {
 
 /** Returns the texts of the ready text by the names beside them. */
 function rowsOf(config: ServerConfig, served: Served = serveModule(config), open: string[] = []) {
-  const lines = readyText(config, served, new Set(open)).split('\n')
+  const lines = readyText(config, { ...served, publicTools: new Set(open) }).split('\n')
   return Object.fromEntries(
     lines.flatMap((line) => {
       const [, name = '', text] = /^ {2}([A-Z][\w, ]*?) {2,}(\S.*)$/.exec(line) ?? []
@@ -34,7 +34,7 @@ describe('the ready text', () => {
       'Kept in': 'sqlite:.drawbridge/trial.db',
       'Mail, codes': 'http://localhost:8788/mail',
     })
-    const text = readyText(config, serveModule(config), new Set())
+    const text = readyText(config, serveModule(config))
     expect(text).toContain('  1. Create an account      http://localhost:8788\n')
     expect(text).toContain('For trying things out only')
     expect(text).toMatch(/\n {2}Open http:\/\/localhost:8787\/\n\n$/)
@@ -47,7 +47,7 @@ describe('the ready text', () => {
       'Signed in by': 'https://ref.supabase.co',
       'Check it all': 'drawbridge-server doctor',
     })
-    const text = readyText(config, serveModule(config), new Set())
+    const text = readyText(config, serveModule(config))
     expect(text).toContain('and sign in once with your account at Notes.')
     expect(text).not.toMatch(/trying|Mail|Create an account/)
   })

@@ -7,9 +7,10 @@ import { version } from '../config/version.ts'
 import type { Served } from '../startup/open-tools.ts'
 
 /** Returns what a person needs to know about a server that has started, with the address to open last. */
-export function readyText(config: ServerConfig, served: Served, publicTools: ReadonlySet<string>): string {
+export function readyText(config: ServerConfig, served: Served): string {
   const { baseUrl, appUrl, appName, provider, store, access, audit, metricsListen, adminListen } = config
   const { isTrial } = providers[provider]
+  const { publicTools } = served
   const steps = isTrial
     ? `  1. Create an account      ${appUrl}
   2. Add to an MCP client   ${baseUrl}/mcp

@@ -80,9 +80,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
     throw error
   }
   process.stdout.write(
-    json
-      ? `${JSON.stringify(readyFacts(config, served.upstream))}\n`
-      : asTyped(readyText(config, served, app.publicTools())),
+    json ? `${JSON.stringify(readyFacts(config, served.upstream))}\n` : asTyped(readyText(config, served)),
   )
   const signal = await stopping
   reportTo(log)('stopping', { signal })

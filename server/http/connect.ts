@@ -20,15 +20,15 @@ export function createConnectHandler(
     permissions,
     publicTools,
     connectionsPath,
-  }: Pick<ConnectView, 'connectionsPath'> & {
+  }: Pick<ConnectView, 'connectionsPath' | 'publicTools'> & {
     languages: Languages
     permissions: (language: Language) => readonly string[]
-    publicTools: () => ReadonlySet<string>
   },
 ): EndpointHandler {
   const view = {
     ...app,
     connectionsPath,
+    publicTools,
     helpPath: `${urls.basePath}${helpPath}`,
     url: urls.resource,
     challenging: urls.challenging,
@@ -37,7 +37,7 @@ export function createConnectHandler(
   const headers = { 'content-security-policy': connectPolicy(app.look) }
   return (request) => {
     const language = pageLanguage(request, languages)
-    const shown = { ...view, language, permissions: permissions(language), publicTools: publicTools() }
+    const shown = { ...view, language, permissions: permissions(language) }
     return page(connectPage(shown), shown, 200, headers)
   }
 }

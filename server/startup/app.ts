@@ -52,8 +52,6 @@ export interface App {
   ring: KeyRing
   /** Rejects when the store, the tools or the sandbox cannot be used, so that the start fails. */
   prepare(): Promise<void>
-  /** Names of the tools that can be called without signing in, as far as is known. */
-  publicTools(): ReadonlySet<string>
   /** Makes `/readyz` fail from now on. Requests are still served. */
   drain(): void
   /** Ends the streams of `/mcp` that only wait for notifications, which would hold up a shutdown. */
@@ -90,8 +88,6 @@ export function createApp(
   }
 }
 
-const noTools: ReadonlySet<string> = new Set()
-
 function compose(
   store: Store,
   ...[config, runtime, log, served, { loadSandbox, waitUntil } = {}]: Parameters<typeof createApp>
@@ -107,8 +103,6 @@ function compose(
   const urls = publicUrls(config.baseUrl)
   const { metrics, telemetry } = log
   const tools = served.open({ ...common, ...urls, runtime: inward, ring, metrics, telemetry })
-  const shownTools = (): ReadonlySet<string> =>
-    tools.refusesAnonymous?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
   const pages = openPages(config)
   const background = new BackgroundWork()
@@ -124,7 +118,6 @@ function compose(
     clients: openClients(config, runtime, store, report),
     tools,
     publicTools: served.publicTools,
-    shownTools,
     grantUses,
     readiness: readinessChecks({ store, ring, tools }, sessions.provider),
     isDraining: () => isDraining,
@@ -142,7 +135,6 @@ function compose(
   return {
     fetch: waitUntil ? waiting(fetch, finish, waitUntil) : fetch,
     upkeep: () => upkeep.run(),
-    publicTools: shownTools,
     gate: createGate(config, { ...common, cookies }),
     sandbox,
     store,

@@ -74,8 +74,6 @@ export interface EndpointParts {
   tools: Tools
   /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
-  /** The public tools to show to users. */
-  shownTools: () => ReadonlySet<string>
   grantUses: GrantUses
   access: AccessControl
   readiness: ReadinessChecks
@@ -107,7 +105,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     connectionsPath: accountPath(login),
     languages,
     permissions: (language) => describeScope(scopes.resource.join(' '), scopes, language),
-    publicTools: parts.shownTools,
+    publicTools: parts.publicTools,
   })
   const { reportGrantEnd } = login
   const grantAccess = new GrantAccess({

@@ -26,8 +26,6 @@ export interface Tools {
   keySet?: () => object
   /** Rejects if the upstream does not respond; undefined if there is none to check. */
   ping?: () => Promise<unknown>
-  /** Returns whether the upstream has refused anonymous callers, even if its file names public tools. */
-  refusesAnonymous?: () => boolean
   /** Undefined: the app has no workspaces. */
   workspaces?: ListWorkspaces | undefined
   /** Resolves when the module has started; rejects if it failed to. */

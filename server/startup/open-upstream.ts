@@ -42,7 +42,7 @@ function programOf({ command, args }: CommandUpstream): string {
   return args.find((arg) => !['-y', '--yes', '-q', '-m', '-u'].includes(arg))?.replace(/^-.*/, '') || command
 }
 
-type Opened = Omit<Tools, 'close'>
+type Opened = Omit<Tools, 'close' | 'started'>
 
 /** Returns what opens the endpoint in front of a command. Only that needs the MCP SDK. */
 async function commandOpener(upstream: CommandUpstream): Promise<(ports: ToolsPorts) => Opened> {
@@ -51,7 +51,7 @@ async function commandOpener(upstream: CommandUpstream): Promise<(ports: ToolsPo
     const ports = { version, sealer, runtime, resourceMetadata, report }
     const endpoint = createCommandEndpoint({ upstream, environment: process.env, ...ports })
     void endpoint.tryStart()
-    return { endpoint, started: Promise.resolve() }
+    return { endpoint }
   }
 }
 
@@ -62,6 +62,7 @@ function openUpstream(
 ): Tools {
   return {
     ...opened,
+    started: Promise.resolve(),
     workspaces:
       workspacesUrl === undefined
         ? undefined
@@ -117,7 +118,5 @@ function openRelay(
     keySet: () => assertions.keySet(),
     forwardedHeaders: upstream.forward,
     ping: () => endpoint.ping(),
-    refusesAnonymous: () => endpoint.refusesAnonymous(),
-    started: upstream.policy.publicTools.size > 0 ? endpoint.tryAnonymous() : Promise.resolve(),
   }
 }

@@ -52,8 +52,6 @@ type Answer = Dispatcher.ResponseData
 
 /** Passes the upstream's responses back to the client, or reports their fault. */
 export class RelayAnswer {
-  /** True if the last message without a sign-in was refused. */
-  refusesAnonymous = false
   readonly #ports: RelayAnswerPorts
 
   constructor(ports: RelayAnswerPorts) {
@@ -73,7 +71,6 @@ export class RelayAnswer {
 
   async #success(answer: Answer, sent: RelayedRequest): Promise<Reply> {
     const { request, incoming, answered } = sent
-    if (!incoming.caller.user) this.refusesAnonymous = false
     if (request.method === 'DELETE') {
       await discard(answer)
       return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, sent) })
@@ -147,10 +144,7 @@ export class RelayAnswer {
   async #refuse(answer: Answer, { incoming }: RelayedRequest): Promise<Response> {
     await discard(answer)
     // The upstream requires a sign-in even for public tools.
-    if (!incoming.caller.user) {
-      this.refusesAnonymous = true
-      throw new SignInNeededError()
-    }
+    if (!incoming.caller.user) throw new SignInNeededError()
     this.#ports.report('upstream_refused', { status: answer.statusCode })
     const text =
       incoming.caller.credential === 'service'

@@ -1018,43 +1018,10 @@ describe('an upstream that fails', () => {
     expect(await response.text()).toContain('connect a person')
   })
 
-  it('an upstream that fails with 403 makes an anonymous caller sign in, and the connect page promises nothing', async () => {
-    const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
-    answer = refuse
+  it('an upstream that fails with 403 makes an anonymous caller sign in', async () => {
+    answer = (response) => response.writeHead(403).end()
     await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
-    expect([reported, endpoint.refusesAnonymous()]).toEqual([[], true])
-    answerWith(empty)
-    await send(ping, { caller: anonymous })
-    expect(endpoint.refusesAnonymous()).toBe(false)
-  })
-
-  it.each<[what: string, answers: (response: ServerResponse, got: Got) => unknown, refuses: boolean]>([
-    ['initialize is 403', (response) => response.writeHead(403).end(), true],
-    [
-      'initialize is 401 and anything else 400 for want of a session',
-      (response, { body }) => response.writeHead(body.includes('initialize') ? 401 : 400).end(),
-      true,
-    ],
-    [
-      'the list is 401 in the session',
-      (response, { body, headers }) =>
-        body.includes('initialize')
-          ? json(response, empty, { 'mcp-session-id': 's' })
-          : response.writeHead(headers['mcp-session-id'] === 's' ? 401 : 400).end(),
-      true,
-    ],
-    ['it fails', (response) => response.writeHead(502).end(), true],
-    ['it closes the connection', (response) => response.destroy(), true],
-    ['it answers', (response) => json(response, empty), false],
-    ['it knows no such revision', (response) => json(response, empty, {}, 400), false],
-  ])('an upstream is tried without a sign-in at startup: %s', async (_, answers, refuses) => {
-    answer = answers
-    await endpoint.tryAnonymous()
-    expect(endpoint.refusesAnonymous()).toBe(refuses)
-    const ended = got
-      .filter(({ method }) => method === 'DELETE')
-      .map(({ headers }) => headers['mcp-session-id'])
-    expect(ended).toEqual(got.some(({ headers }) => headers['mcp-session-id']) ? ['s'] : [])
+    expect(reported).toEqual([])
   })
 
   it.each<[what: string, answers: (response: ServerResponse) => void, status: number, reason: string]>([

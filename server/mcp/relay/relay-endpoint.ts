@@ -1,8 +1,7 @@
-import type { Dispatcher } from 'undici'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { hasOddNumber, parseExactJson } from '@drawbridge/shared/exact-json.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { legacyRevisions, mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { KeyRing, Sealer } from '../../core/seal.ts'
@@ -50,10 +49,6 @@ export interface RelayPorts {
 export interface RelayEndpoint extends McpEndpoint {
   /** Rejects if the upstream does not answer. */
   ping(): Promise<void>
-  /** Returns whether the upstream refused the last anonymous message. */
-  refusesAnonymous(): boolean
-  /** Tries the upstream without a sign-in to find out. An unreachable one counts as refusing. Never rejects. */
-  tryAnonymous(): Promise<void>
 }
 
 /**
@@ -68,12 +63,6 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const stopChecks = repeatChecks(() => streams.check())
   const connection = new UpstreamConnection(ports.upstream, ports.observe)
   const relay = new Relay(ports, connection, streams)
-  const ask: AskUpstream = async (method, body, more, signal = AbortSignal.timeout(pingTimeoutMs)) => {
-    const headers = { ...more, ...ports.upstream.headers }
-    const answer = await connection.send({ method, headers, body, signal, mayBeSilent: false })
-    await answer.body.dump()
-    return answer
-  }
   return {
     methods: ['POST', 'GET', 'DELETE'],
     has: (call) => relay.known.has(call),
@@ -86,11 +75,10 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
     },
     endStreams: () => streams.endNotificationStreams(),
     async ping() {
-      await ask('HEAD')
-    },
-    refusesAnonymous: () => relay.answers.refusesAnonymous,
-    async tryAnonymous() {
-      relay.answers.refusesAnonymous = !(await acceptsAnonymous(ask).catch(() => false))
+      const signal = AbortSignal.timeout(pingTimeoutMs)
+      const { headers } = ports.upstream
+      const sent = { method: 'HEAD', headers, body: undefined, signal, mayBeSilent: false }
+      await discard(await connection.send(sent))
     },
     async close() {
       stopChecks()
@@ -102,32 +90,6 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
 
 const pingTimeoutMs = 5000
 
-type AskUpstream = (
-  method: 'HEAD' | 'POST' | 'DELETE',
-  body?: string,
-  headers?: Record<string, string>,
-  signal?: AbortSignal,
-) => Promise<Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>>
-
-/** Connects as a client without a sign-in would, within five seconds. Returns whether the upstream accepts it. */
-async function acceptsAnonymous(ask: AskUpstream): Promise<boolean> {
-  const signal = AbortSignal.timeout(pingTimeoutMs)
-  const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-  const [protocolVersion] = legacyRevisions
-  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'drawbridge', version: '1' } }
-  const opened = await ask('POST', messageText('initialize', params), json, signal)
-  const session = opened.headers['mcp-session-id']
-  const inSession = { ...json, ...(typeof session === 'string' && { [mcpHeader.sessionId]: session }) }
-  const listed = await ask('POST', messageText('tools/list', {}), inSession, signal)
-  if (typeof session === 'string') await ask('DELETE', undefined, inSession, signal).catch(() => {})
-  // Any other refusal may be about the revision.
-  return [opened, listed].every(({ statusCode }) => statusCode < 500 && ![401, 403].includes(statusCode))
-}
-
-function messageText(method: string, params: object): string {
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-}
-
 class Relay {
   readonly known: KnownTools
   readonly #learning: ToolLearning
@@ -135,7 +97,7 @@ class Relay {
   readonly #slots = new SubscriptionSlots(subscriptionLimits)
   readonly #ports: RelayPorts
   readonly #connection: UpstreamConnection
-  readonly answers: RelayAnswer
+  readonly #answers: RelayAnswer
 
   constructor(ports: RelayPorts, connection: UpstreamConnection, streams: OpenStreams) {
     this.#ports = ports
@@ -143,7 +105,7 @@ class Relay {
     this.#learning = new ToolLearning(this.known, ports.runtime)
     this.#connection = connection
     this.#taskIds = new TaskIds(ports.ring)
-    this.answers = new RelayAnswer({ ...ports, streams })
+    this.#answers = new RelayAnswer({ ...ports, streams })
   }
 
   async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Reply> {
@@ -270,7 +232,7 @@ class Relay {
       signal: request.signal,
       mayBeSilent: waitsForNotifications(request, incoming.body),
     })
-    return this.answers.pass(response, sent)
+    return this.#answers.pass(response, sent)
   }
 
   #unanswered({ failure, cause }: UpstreamError, { incoming }: RelayedRequest): Response {
