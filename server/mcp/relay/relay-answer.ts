@@ -70,7 +70,7 @@ export class RelayAnswer {
   }
 
   async #success(answer: Answer, sent: RelayedRequest): Promise<Reply> {
-    const { request, incoming, answered } = sent
+    const { request, answered } = sent
     if (request.method === 'DELETE') {
       await discard(answer)
       return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, sent) })
