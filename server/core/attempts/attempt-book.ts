@@ -18,6 +18,8 @@ const countRate: Rate = { burst: 10, perSecond: 1 / 60 }
 const maxUserAgentLength = 120
 /** No client here has a longer id. */
 const maxClientIdLength = 500
+/** Tokens and secrets of this server, which people paste where a client id belongs. */
+const secretForm = /\bmcp[abd-z]_[\w-]{20}/
 
 /** A step of a client as one request shows it. */
 export interface SeenStep extends Pick<
@@ -135,10 +137,11 @@ function isNews({ marks, reached }: OpenSignIn, { step, ok, detail = '' }: StepR
   return true
 }
 
-function recordOf({ address, userAgent, clientId, ...seen }: SeenStep, at: number): StepRecord {
+function recordOf({ address, userAgent, clientId = '', ...seen }: SeenStep, at: number): StepRecord {
+  const isId = clientId !== '' && clientId.length <= maxClientIdLength && !secretForm.test(clientId)
   return {
     ...seen,
-    ...(clientId !== undefined && clientId.length <= maxClientIdLength && { clientId }),
+    ...(isId && { clientId }),
     at,
     userAgent: userAgent?.slice(0, maxUserAgentLength),
     network: address === undefined ? undefined : addressNetwork(address),

@@ -57,6 +57,17 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['register page', 'challenge server_metadata'])
   })
 
+  it.each(['mcpt_', 'mcpa_', 'mcps_', 'https://client.example/mcpt_'])(
+    'attempts store no token or secret that is sent as a client id: %s...',
+    async (prefix) => {
+      see('page', { clientId: `${prefix}${'x'.repeat(43)}`, ok: false, status: 400 })
+      see('page', { clientId: `mcpc_${'y'.repeat(22)}`, ok: false, status: 400 })
+      const listed = JSON.stringify([await read(), await store.listAttemptSteps(9)])
+      expect(listed).not.toContain('xxxx')
+      expect(listed).toContain('mcpc_yyyy')
+    },
+  )
+
   it('attempts keep clients and sign-ins apart', async () => {
     see('register', { clientId: 'c' })
     see('page', { clientId: 'c', signIn: 's' })

@@ -223,6 +223,10 @@ describe('a personal token', () => {
     expect(late.html).toContain('You have ten tokens already')
     expect(late.html).not.toMatch(/mcpt_[\w-]{43}/)
     expect((await ask({ name: 'eleventh' })).html).toContain('You have ten tokens already')
+    server.runtime.advance(60)
+    const [, id = ''] = /name="connection" value="([^"]+)"/.exec((await open()).html) ?? []
+    await browser.submit(await open(), 'connection', { connection: id, action: 'end' })
+    expect(await statusOf(await make({ name: 'in its place' }))).toBe(200)
   })
 })
 

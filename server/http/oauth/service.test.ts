@@ -111,6 +111,17 @@ describe('a service', () => {
     expect((await answer(await ask())).expires_in).toBeLessThanOrEqual(3600)
   })
 
+  it('nothing of its session is refreshed or written again within the hour', async () => {
+    const bearer = await token()
+    const [record] = await server.app.store.listGrants(undefined, { after: '', limit: 1 })
+    const stored = (): Promise<unknown> => server.app.store.findProviderSession(record?.grant.id ?? '')
+    const first = await stored()
+    server.runtime.advance(3599)
+    expect(await statusOf(bearer)).toBe(200)
+    await server.app.upkeep()
+    expect(await stored()).toEqual(first)
+  })
+
   it.each([
     ['notes:read', 'mcp notes:read'],
     ['mcp', 'mcp'],
@@ -290,13 +301,15 @@ describe('a refused request of a service', () => {
     expect(page.status).toBe(400)
   })
 
-  it('beyond sixty a minute is refused with 429 and when to return', async () => {
+  it('beyond sixty a minute is refused with 429 and when to return, and another service is not', async () => {
+    await server.app.store.addClient(service({ id: 'mcpc_other' }))
     const statuses: number[] = []
     for (let sent = 0; sent < 62; sent += 1) statuses.push((await ask()).status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(60)
     const last = await ask()
     expect(last.status).toBe(429)
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await ask({}, basic('mcpc_other'))).status).toBe(200)
     server.runtime.advance(61)
     expect((await ask()).status).toBe(200)
   })

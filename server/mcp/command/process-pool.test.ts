@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
+import { anonymousCaller, ServiceCallerError, type SignedInCaller } from '../../core/tokens/caller.ts'
 import {
   initialize,
   notification,
@@ -307,6 +307,22 @@ describe.concurrent("the provider's token", () => {
   const env = { TOKEN: [{ user: 'provider_token' }] } as const
   const withToken = (token: string, more: Partial<SignedInCaller> = {}): SignedInCaller =>
     callerOf('ada', { providerToken: () => token, ...more })
+
+  it('a service, which has none, is refused with a text that says so, and starts no process', async ({
+    expect,
+  }) => {
+    const fixture = open([], { env })
+    const service = withToken('', {
+      credential: 'service',
+      providerToken() {
+        throw new ServiceCallerError()
+      },
+    })
+    const response = await fixture.client(service).post(toolCall('about'))
+    expect(await response.text()).toMatch(/service/)
+    expect(fixture.reported('upstream_started')).toEqual([])
+    expect((await about(fixture.client(withToken('one')))).env['TOKEN']).toBe('one')
+  })
 
   it('a new token of the provider ends an idle process with the next call', async ({ expect }) => {
     const fixture = open([], { env })
