@@ -70,9 +70,9 @@ describe.runIf(process.platform === 'linux')('the dialogue of init', () => {
     await answer('  expected an answer.\n', 'drawbridge')
     await answer('Client secret, which is not shown; empty for none: ', 'hunter2 # of "the" client')
     await answer('Address of your web app: ', 'http://localhost:3000')
-    await answer('empty for an example file: ', '')
+    await answer('or URL of an MCP server [./tools.mjs]: ', '')
     await answer('Write them? (yes, no) [yes]: ', 'perhaps')
-    await answer('  expected yes or no.\n', '')
+    await answer('  expected yes, no, y or n.\n', '')
     expect(await ended).toBe(0)
     expect(envFile()).toMatchObject({
       DRAWBRIDGE_PROVIDER: 'oidc',
@@ -98,7 +98,7 @@ describe.runIf(process.platform === 'linux')('the dialogue of init', () => {
     const { answer, shown, ended } = openTerminal()
     await answer('Where will it run?', '')
     await answer('Address of your web app [http://localhost:3000]: ', '')
-    await answer('empty for an example file: ', 'http://127.0.0.1:9/mcp')
+    await answer('or URL of an MCP server [./tools.mjs]: ', 'http://127.0.0.1:9/mcp')
     await answer('Write them? (yes, no) [yes]: ', 'y')
     expect(await ended).toBe(0)
     expect(envFile()).toEqual({
@@ -141,7 +141,7 @@ describe.runIf(process.platform === 'linux')('the dialogue of init', () => {
   ])('%s at a question writes nothing and ends with 1', async (_name, key) => {
     const { answer, type, shown, ended } = openTerminal(['--provider', 'none'])
     await answer('Where will it run?', '')
-    await until(() => shown().includes('empty for an example file'), 'the next question')
+    await until(() => shown().includes('[./tools.mjs]'), 'the next question')
     type(key)
     expect(await ended).toBe(1)
     expect(shown()).toContain('Stopped. Nothing was written.')

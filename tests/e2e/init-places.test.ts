@@ -218,7 +218,7 @@ describe('the files of a place', () => {
     [
       'cloud-run',
       ['--provider', 'supabase'],
-      '--store: needed for --target cloud-run: there is no disk; set DRAWBRIDGE_STORE',
+      'DRAWBRIDGE_STORE: needed for --target cloud-run: the URL of a Postgres. As a secret it has no flag: set the variable.',
     ],
     ['fly', ['--provider', 'none'], '--provider: none is for trying it out on this computer'],
     ['fly', ['--provider', 'app', '--tools', '../mine.mjs'], '--tools: must be in this folder'],

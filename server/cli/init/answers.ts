@@ -1,4 +1,4 @@
-import { basename, posix } from 'node:path'
+import { posix } from 'node:path'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { ConfigError, flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
@@ -12,17 +12,22 @@ import type { Found, Surroundings } from './surroundings.ts'
 import { type Target, targets } from './target.ts'
 
 type Field = Setting['field']
+/** Settings as they become known. */
+type Known = Map<Field, string>
 
 /** What the files are made from. */
 export interface Answers {
   /** The settings to write, in the order of the table. */
-  given: readonly (Found & { setting: Setting })[]
+  given: readonly { setting: Setting; text: string; name: string }[]
   config: ServerConfig
   target: Target
-  /** Files in this folder that settings name, by setting. */
+  /** Files that settings name, by setting, as they are called from this folder. */
   files: ReadonlyMap<Field, string>
-  /** No tools were named: an example file is wanted. */
-  needsTools: boolean
+}
+
+/** The tools file of a place without any: an example to write. */
+export function exampleTools({ kind }: Target, sourceFolder: string): string {
+  return kind === 'app' ? `${sourceFolder}drawbridge-tools.ts` : 'tools.mjs'
 }
 
 /** What is asked for each provider, and for every one. Rules of the configuration refuse what is missing. */
@@ -42,65 +47,106 @@ const questions: Partial<Record<Field, string>> = {
   signInUrl: 'Page of the app where people allow a client',
   baseUrl: 'Public address of the endpoint, such as https://mcp.example.com',
   store: 'Postgres URL, which is not shown',
-  tools: 'File with your tools, or URL of an MCP server; empty for an example file',
+  tools: 'File with your tools (an example is made), or URL of an MCP server',
 }
-
-const isOptional = (field: Field): boolean => field === 'providerClientSecret' || field === 'tools'
-const isHidden = (field: Field): boolean => field === 'providerClientSecret' || field === 'store'
 
 /**
  * Gathers the settings: from flags and variables, else from files of the web app, else from a dialogue if there is one, else from
- * defaults. `keys` is the ring. Throws `ConfigError` with everything that is missing or wrong.
+ * defaults. Throws `ConfigError` with everything that is missing or wrong, under the names by which values were given, or else flags.
  */
 export async function gatherAnswers(
-  input: CommandInput,
+  { flags, environment, places, runtime }: CommandInput,
   options: CommandOptions,
-  { seen, dialogue, keys }: { seen: Surroundings; dialogue: Dialogue | undefined; keys: string },
+  { seen, dialogue, keys }: { seen: Surroundings; dialogue: Dialogue; keys: string },
 ): Promise<Answers> {
-  const draft = new Draft(input, dialogue)
-  const named = draft.textOf('provider')?.replace('embedded', 'none')
-  const provider = await draft.choose('--provider', Object.keys(asked), {
-    given: named ?? seen.provider,
-    text: 'Who signs your users in? app: its own sessions, none: try it out',
-  })
-  const place = await draft.choose('--target', Object.keys(targets), {
+  // PORT belongs to the place where this command runs.
+  const read = readSettings(flags, { ...environment, PORT: undefined }, places)
+  const known: Known = new Map(read.given.map(({ setting, texts: [text] }) => [setting.field, String(text)]))
+  const names: Known = new Map(read.given.map(({ setting, name }) => [setting.field, name]))
+  const named = known.get('provider')?.replace('embedded', 'none') ?? seen.provider
+  const who = 'Who signs your users in? app: its own sessions, none: try it out'
+  const provider = await choose(dialogue, '--provider', { text: who, of: asked, given: named })
+  known.set('provider', provider.replace('none', 'embedded'))
+  const where = { text: 'Where will it run?', of: targets, fallback: seen.isNext ? 'nextjs' : 'local' }
+  const place = await choose(dialogue, '--target', {
+    ...where,
     given: options['target'] as string | undefined,
-    text: 'Where will it run?',
-    fallback: seen.isNext ? 'nextjs' : 'local',
   })
   const target = targets[place] as Target
-  draft.put('provider', provider === 'none' ? 'embedded' : provider)
-  const found = usable(seen.found, provider, target)
-  for (const field of [...(asked[provider] ?? []), ...target.needs]) {
-    const appUrl = draft.textOf('appUrl')
-    const guesses: Partial<Record<Field, string | undefined>> = {
-      appUrl: target.needs.includes('baseUrl') ? undefined : seen.devUrl,
-      signInUrl: appUrl && `${appUrl}/connect`,
-    }
-    await draft.settle(field, found[field], guesses[field])
-  }
-  if (draft.textOf('upstream') === undefined) await draft.settle('tools')
-  const needsTools = draft.placeTools()
-  const signInSecret = encodeBase64url(input.runtime.randomBytes(32))
-  draft.complete(
-    { secretKeys: keys, ...target.settings, ...(provider === 'app' && { signInSecret }) },
-    target,
-  )
-  const files = target.kind === 'folder' ? new Map<Field, string>() : draft.placeFiles(target)
-  return { ...draft.checked(place, target), target, files, needsTools }
+  const fields = [...(asked[provider] ?? []), ...target.needs, ...(known.has('upstream') ? [] : ['tools'])]
+  for (const setting of fields.flatMap((name) => settings.filter(({ field }) => field === name)))
+    if (!known.has(setting.field))
+      await learn(setting, hintsFor(known, target, seen), { known, names, dialogue })
+  settle(known)
+  const signInSecret = encodeBase64url(runtime.randomBytes(32))
+  addDefaults(known, target, { secretKeys: keys, ...(provider === 'app' && { signInSecret }) })
+  const problems = [...read.problems, ...faultsAt(place, known, names)]
+  const files = placeFiles(known, target)
+  return { ...checked(known, names, problems), target, files }
 }
 
-/** What was found and can be used: in public the app is elsewhere, and so is the database of any place but the app. */
-function usable(
-  { providerUrl, providerKey, store, appUrl }: Surroundings['found'],
-  provider: string,
-  { kind, needs }: Target,
-): Partial<Record<Field, Found | undefined>> {
-  const { hostname } = new URL(appUrl?.text ?? 'http://localhost')
+/** Fills in a setting: with what was found, else the answer to a question, else the guess. */
+async function learn(
+  { field, parse }: Setting,
+  hints: Partial<Record<Field, Found>>,
+  { known, names, dialogue }: { known: Known; names: Known; dialogue: Dialogue },
+): Promise<void> {
+  const { text: fallback, name } = hints[field] ?? {}
+  const isHidden = field === 'providerClientSecret' || field === 'store'
+  const question = { text: questions[field] ?? field, fallback, parse, isHidden }
+  const answer = name === undefined ? await dialogue.ask(question) : fallback
+  if (answer) known.set(field, answer)
+  if (name !== undefined) names.set(field, name)
+}
+
+/** Throws `ConfigError` with every fault, under the names by which values were given, or else flags. */
+function checked(known: Known, names: Known, problems: readonly string[]): Pick<Answers, 'given' | 'config'> {
+  const name = (setting: Setting): string =>
+    names.get(setting.field) ?? (setting.secret ? variableOf(setting) : flagOf(setting))
+  const given = settings.flatMap((setting) => {
+    const text = known.get(setting.field)
+    return text === undefined ? [] : [{ setting, text, texts: [text], name: name(setting) }]
+  })
+  const { config, problems: all } = checkSettings({ given, name, problems }, { production: false })
+  if (all.length > 0) throw new ConfigError(all, nextStep)
+  return { given, config }
+}
+
+/** What files of the app say about settings, where that can be used, and guesses. */
+function hintsFor(
+  known: Known,
+  target: Target,
+  { found, sourceFolder }: Surroundings,
+): Partial<Record<Field, Found>> {
+  const { providerUrl, providerKey, appUrl, store } = found
+  const isHere = isLoopbackHostname(webUrl(appUrl?.text ?? '')?.hostname ?? '')
   return {
-    ...(provider === 'supabase' && { providerUrl, providerKey }),
-    ...(!(needs.includes('baseUrl') && isLoopbackHostname(hostname)) && { appUrl }),
-    ...(kind === 'app' && store && { store: { ...store, text: withSchema(store.text) } }),
+    ...(known.get('provider') === 'supabase' && { providerUrl, providerKey }),
+    // In public the app is not the one that is developed here.
+    ...(!(target.needs.includes('baseUrl') && isHere) && { appUrl }),
+    // No other place reaches the database of the app.
+    ...(target.kind === 'app' && store && { store: { ...store, text: withSchema(store.text) } }),
+    ...(known.has('appUrl') && { signInUrl: { text: `${known.get('appUrl')}/connect` } }),
+    providerClientSecret: { text: '' },
+    tools: { text: `./${exampleTools(target, sourceFolder)}` },
+  }
+}
+
+const nextStep = 'For flags and examples: drawbridge-server init --help'
+
+/** Returns a name `of` a table: what is given, else the answer to a question. */
+async function choose(
+  dialogue: Dialogue,
+  flag: string,
+  { text, of, given, fallback }: { text: string; of: object; given: string | undefined; fallback?: string },
+): Promise<string> {
+  const names = Object.keys(of)
+  const { parse } = oneOf(...names)
+  const chosen = given ?? (await dialogue.ask({ text: `${text} (${names.join(', ')})`, fallback, parse }))
+  try {
+    return parse(chosen)
+  } catch (error) {
+    throw new ConfigError([`${flag}: ${(error as Error).message}.`], nextStep)
   }
 }
 
@@ -110,158 +156,69 @@ function withSchema(url: string): string {
   return url.includes('schema=') ? url : `${url}${url.includes('?') ? '&' : '?'}schema=drawbridge${pooler}`
 }
 
-/** Settings as they become known. */
-class Draft {
-  readonly #given: Map<Field, Found>
-  readonly #problems: string[]
-  readonly #dialogue: Dialogue | undefined
-
-  constructor({ flags, environment, places }: CommandInput, dialogue: Dialogue | undefined) {
-    // PORT belongs to the place where this command runs.
-    const { given, problems } = readSettings(flags, { ...environment, PORT: undefined }, places)
-    this.#given = new Map(
-      given.map(({ setting, texts: [text], name }) => [setting.field, { text: String(text), name }]),
-    )
-    this.#problems = [...problems]
-    this.#dialogue = dialogue
-  }
-
-  textOf(field: Field): string | undefined {
-    return this.#given.get(field)?.text
-  }
-
-  put(field: Field, text: string): void {
-    this.#given.set(field, { text, name: this.#nameOf(rowOf(field)) })
-  }
-
-  /** Returns one of `names`: what was given, else the answer to a question, else the default. */
-  async choose(
-    flag: string,
-    names: readonly string[],
-    { given, text, fallback }: { given: string | undefined; text: string; fallback?: string },
-  ): Promise<string> {
-    const { parse } = oneOf(...names)
-    const question = { text: `${text} (${names.join(', ')})`, fallback, parse }
-    const chosen = given ?? (await this.#dialogue?.ask(question)) ?? fallback ?? ''
-    try {
-      return parse(chosen)
-    } catch (error) {
-      throw new ConfigError([`${flag}: ${(error as Error).message}.`])
-    }
-  }
-
-  /** Keeps what was given or found, else asks, else takes the default. */
-  async settle(field: Field, found?: Found, guess = isOptional(field) ? '' : undefined): Promise<void> {
-    if (this.#given.has(field)) return
-    const { parse } = rowOf(field)
-    const question = { text: questions[field] ?? field, fallback: guess, parse, isHidden: isHidden(field) }
-    const text = found?.text ?? (await this.#dialogue?.ask(question)) ?? guess
-    if (text) this.#given.set(field, found ?? { text, name: this.#nameOf(rowOf(field)) })
-  }
-
-  /** Puts the tools where they belong; returns whether they are an example to write. `none` means none. */
-  placeTools(): boolean {
-    const tools = this.#given.get('tools')
-    if (tools?.text === 'none') this.#given.delete('tools')
-    else if (tools && webUrl(tools.text)) {
-      this.#given.delete('tools')
-      this.#given.set('upstream', tools)
-    } else if (!tools && !this.#given.has('upstream')) {
-      this.put('tools', './tools.mjs')
-      return true
-    }
-    return false
-  }
-
-  /** Adds what is not given, and what follows from what is. */
-  complete(defaults: Settings, { kind }: Target): void {
-    this.#add(defaults)
-    const appUrl = this.textOf('appUrl')
-    if (kind === 'app' && appUrl !== undefined) this.#add({ baseUrl: appUrl })
-    const { hostname = '', port } = webUrl(this.textOf('baseUrl') ?? '') ?? {}
-    if (kind === 'folder' && isLoopbackHostname(hostname)) this.#add({ listen: `127.0.0.1:${port || 80}` })
-    if (this.textOf('provider') === 'supabase') this.#completeAuthUrl()
-  }
-
-  #add(texts: Settings): void {
-    for (const [field, text] of Object.entries(texts) as [Field, string][])
-      if (!this.#given.has(field)) this.put(field, text)
-  }
-
-  #completeAuthUrl(): void {
-    const text = this.textOf('providerUrl') ?? ''
-    if (webUrl(text)?.pathname === '/') this.put('providerUrl', text.replace(/\/?$/, '/auth/v1'))
-  }
-
-  /**
-   * Names the files of settings as they are called in the image, which is built from this folder; the app imports its tools by itself.
-   * Returns them as they are here.
-   */
-  placeFiles({ kind }: Target): Map<Field, string> {
-    const files = new Map<Field, string>()
-    for (const field of kind === 'app' ? (['tools'] as const) : (['tools', 'upstream', 'access'] as const)) {
-      const { text, name } = this.#given.get(field) ?? { text: '', name: '' }
-      if (text === '' || webUrl(text)) continue
-      const path = posix.normalize(text)
-      if (/^(?:\/|\.\.)/.test(path))
-        this.#problems.push(`${name}: must be in this folder, from which the image is built.`)
-      files.set(field, path)
-      if (kind === 'app') this.#given.delete(field)
-      else this.put(field, `/etc/drawbridge/${basename(path)}`)
-    }
-    return files
-  }
-
-  /** Throws `ConfigError` with every fault, under the names by which values were given, or else flags. */
-  checked(place: string, target: Target): Pick<Answers, 'given' | 'config'> {
-    const given = settings.flatMap((setting) => {
-      const found = this.#given.get(setting.field)
-      return found ? [{ ...found, setting, texts: [found.text] }] : []
-    })
-    const problems = [...this.#problems, ...this.#problemsAt(place, target)]
-    const name = (setting: Setting): string => this.#nameOf(setting)
-    const checked = checkSettings({ given, name, problems }, { production: false })
-    if (checked.problems.length > 0)
-      throw new ConfigError(checked.problems, 'For flags and examples: drawbridge-server init --help')
-    return { given, config: checked.config }
-  }
-
-  #problemsAt(place: string, { needs, kind, files }: Target): string[] {
-    const has = (field: Field): boolean => this.#given.has(field)
-    const { pathname = '/' } = webUrl(this.textOf('baseUrl') ?? '') ?? {}
-    const missing = needs.filter((field) => !has(field))
-    const rules: [isBroken: boolean, problem: string][] = [
-      [
-        has('tools') && has('upstream'),
-        '--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.',
-      ],
-      [
-        files.length > 0 && kind !== 'app' && pathname !== '/',
-        '--base-url: the files are for a host without a path; docs/deploy.md says what a path needs.',
-      ],
-      [
-        this.textOf('provider') === 'embedded' && kind !== 'folder',
-        `--provider: none is for trying it out on this computer, not for --target ${place}.`,
-      ],
-    ]
-    return [
-      ...missing.map((field) => `${flagOf(rowOf(field))}: needed for --target ${place}: ${needed[field]}.`),
-      ...rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : [])),
-    ]
-  }
-
-  #nameOf(setting: Setting): string {
-    return this.#given.get(setting.field)?.name ?? (setting.secret ? variableOf(setting) : flagOf(setting))
-  }
+/** Puts values where they belong: tools may be `none`, or the URL of an MCP server. */
+function settle(known: Known): void {
+  const tools = known.get('tools') ?? ''
+  const isUpstream = webUrl(tools) && !known.has('upstream')
+  if (isUpstream) known.set('upstream', tools)
+  if (isUpstream || tools === 'none') known.delete('tools')
+  const url = known.get('providerUrl') ?? ''
+  if (known.get('provider') === 'supabase' && webUrl(url)?.pathname === '/')
+    known.set('providerUrl', url.replace(/\/?$/, '/auth/v1'))
 }
+
+/** Adds what is not given, and what follows from what is. */
+function addDefaults(known: Known, { kind, settings: ofPlace }: Target, secrets: Settings): void {
+  const { hostname = '', port } = webUrl(known.get('baseUrl') ?? '') ?? {}
+  const appUrl = known.get('appUrl')
+  const defaults: Settings = {
+    ...secrets,
+    ...ofPlace,
+    ...(kind === 'app' && appUrl && { baseUrl: appUrl }),
+    ...(kind === 'folder' && isLoopbackHostname(hostname) && { listen: `127.0.0.1:${port || 80}` }),
+  }
+  for (const [field, text] of Object.entries(defaults) as [Field, string][])
+    if (!known.has(field)) known.set(field, text)
+}
+
+/** Names files as the image has them. An app imports its tools by itself. Returns them as they are called here. */
+function placeFiles(known: Known, { kind }: Target): Map<Field, string> {
+  const files = new Map<Field, string>()
+  for (const field of filesOfImage) {
+    const text = known.get(field) ?? ''
+    if (text === '' || webUrl(text)) continue
+    files.set(field, posix.normalize(text))
+    if (kind === 'app' && field === 'tools') known.delete(field)
+    if (kind === 'image' || kind === 'platform') known.set(field, `/etc/drawbridge/${posix.basename(text)}`)
+  }
+  return files
+}
+
+const filesOfImage = ['tools', 'upstream', 'access'] as const
 
 const needed = {
-  baseUrl: 'the public https address, such as https://mcp.example.com',
-  store: 'there is no disk; set DRAWBRIDGE_STORE to the URL of a Postgres',
-}
+  baseUrl: ['--base-url', 'the public address, such as https://mcp.example.com.'],
+  store: ['DRAWBRIDGE_STORE', 'the URL of a Postgres. As a secret it has no flag: set the variable.'],
+} as const
 
-function rowOf(field: Field): Setting {
-  const row = settings.find((setting) => setting.field === field)
-  if (!row) throw new Error(`There is no setting ${field}.`)
-  return row
+function faultsAt(place: string, known: Known, names: Known): string[] {
+  const { needs, kind, files } = targets[place] as Target
+  const { pathname = '/' } = webUrl(known.get('baseUrl') ?? '') ?? {}
+  const built = filesOfImage.filter((field) => kind !== 'folder' && (kind !== 'app' || field === 'tools'))
+  const outside = built.filter((field) => /^(?:\/|\.\.)/.test(posix.normalize(known.get(field) ?? '')))
+  const missing = needs.filter((field) => !known.has(field)).map((field) => needed[field])
+  const faults = [
+    ...missing.map(([name, text]) => `${name}: needed for --target ${place}: ${text}`),
+    ...outside.map(
+      (field) =>
+        `${names.get(field) ?? `--${field}`}: must be in this folder, from which the image is built.`,
+    ),
+  ]
+  if (known.has('tools') && known.has('upstream'))
+    faults.push('--tools: /mcp offers these or those of --upstream, not both. Leave one of them out.')
+  if (files.length > 0 && kind !== 'app' && pathname !== '/')
+    faults.push('--base-url: the files are for a host without a path; docs/deploy.md says what a path needs.')
+  if (known.get('provider') === 'embedded' && kind !== 'folder')
+    faults.push(`--provider: none is for trying it out on this computer, not for --target ${place}.`)
+  return faults
 }

@@ -19,10 +19,11 @@ export interface Dialogue {
   close(): void
 }
 
-/** Opens a dialogue on the terminal, beside stdout. Undefined without a terminal. */
-export function openDialogue(): Dialogue | undefined {
+/** Opens a dialogue on the terminal, beside stdout. Without a terminal, or unless it `isWanted`, each answer is the default. */
+export function openDialogue(isWanted: boolean): Dialogue {
   const { stdin, stderr } = process
-  if (!stdin.isTTY || !stderr.isTTY) return undefined
+  if (!isWanted || !stdin.isTTY || !stderr.isTTY)
+    return { ask: ({ fallback = '' }) => Promise.resolve(fallback), close: () => {} }
   const ended = new AbortController()
   let isHidden = false
   const output = new Writable({

@@ -25,9 +25,11 @@ const files: NewFile[] = [
   { path: 'a/b/public', text: 'p' },
 ]
 
+const replacing = files.map((file): NewFile => ({ ...file, ifThere: 'replace' }))
+
 describe('the files that init writes', () => {
   it('files are complete, with their modes, and nothing else is left', () => {
-    writeFiles(folder, files, false)
+    writeFiles(folder, files)
     expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
       new Set(['a', 'a/b', 'a/b/public', 'secret']),
     )
@@ -41,15 +43,15 @@ describe('the files that init writes', () => {
   it('if one file cannot be written, none is', () => {
     writeFileSync(at('a'), 'a file where a folder is needed')
     writeFileSync(at('.gitignore'), 'mine')
-    const more: NewFile[] = [{ path: '.gitignore', text: 'mine and more', isThere: 'extended' }, ...files]
-    expect(thrownBy(() => writeFiles(folder, more, false))).toMatchObject({ code: 'ENOTDIR' })
+    const more: NewFile[] = [{ path: '.gitignore', text: 'mine and more', ifThere: 'extend' }, ...files]
+    expect(thrownBy(() => writeFiles(folder, more))).toMatchObject({ code: 'ENOTDIR' })
     expect(readdirSync(folder).toSorted()).toEqual(['.gitignore', 'a'])
     expect(readFileSync(at('.gitignore'), 'utf8')).toBe('mine')
   })
 
   it('a name that is wanted twice is written neither time, though both were free', () => {
     const twice: NewFile[] = [...files, { path: './secret', text: 'other' }]
-    expect(thrownBy(() => writeFiles(folder, twice, false))).toMatchObject({ code: 'EEXIST' })
+    expect(thrownBy(() => writeFiles(folder, twice))).toMatchObject({ code: 'EEXIST' })
     expect(readdirSync(folder)).toEqual(['a'])
   })
 
@@ -58,16 +60,16 @@ describe('the files that init writes', () => {
       mkdirSync(join(at(path), '..'), { recursive: true })
       writeFileSync(at(path), 'mine')
     }
-    const error = thrownBy(() => writeFiles(folder, files, false))
+    const error = thrownBy(() => writeFiles(folder, files))
     expect(error?.message).toBe('There already: secret, a/b/public.')
-    writeFiles(folder, files, true)
+    writeFiles(folder, replacing)
     expect(readFileSync(at('secret'), 'utf8')).toBe('s')
   })
 
   it('a file that was readable by others is not, once it holds secrets', () => {
     writeFileSync(at('.env'), 'A=1\n')
     chmodSync(at('.env'), 0o644)
-    writeFiles(folder, [{ path: '.env', text: 'A=1\nB=2\n', isPrivate: true, isThere: 'extended' }], false)
+    writeFiles(folder, [{ path: '.env', text: 'A=1\nB=2\n', isPrivate: true, ifThere: 'extend' }])
     expect(statSync(at('.env')).mode & 0o777).toBe(0o600)
   })
 
@@ -75,7 +77,7 @@ describe('the files that init writes', () => {
     const elsewhere = temporaryFolder()
     mkdirSync(join(at(path), '..'), { recursive: true })
     symlinkSync(elsewhere, at(path))
-    expect(thrownBy(() => writeFiles(folder, files, true))?.message).toBe(`A link is in the way: ${path}.`)
+    expect(thrownBy(() => writeFiles(folder, replacing))?.message).toBe(`A link is in the way: ${path}.`)
     expect([readdirSync(elsewhere), readdirSync(folder)]).toEqual([[], ['a']])
   })
 })
@@ -84,7 +86,7 @@ it.runIf(process.getuid?.() === 0)('a folder of another user is named', () => {
   chmodSync(folder, 0o755)
   const { url } = import.meta
   const script = `import { refuseObstacles } from ${JSON.stringify(new URL('new-files.ts', url).href)}
-try { refuseObstacles(${JSON.stringify(folder)}, [], false) } catch (error) { process.stdout.write(error.message) }`
+try { refuseObstacles(${JSON.stringify(folder)}, []) } catch (error) { process.stdout.write(error.message) }`
   // Root can write everywhere, so another user asks.
   const node = [process.execPath, '--input-type=module', '-e', script]
   const [program, ...argv] = ['setpriv', '--reuid=65534', '--clear-groups', ...node]
@@ -93,5 +95,5 @@ try { refuseObstacles(${JSON.stringify(folder)}, [], false) } catch (error) { pr
     env: { PATH: process.env['PATH'] ?? '' },
   })
   expect(stdout, stderr).toBe(`This user may not write ${folder}.`)
-  expect(() => refuseObstacles(folder, [], false)).not.toThrow()
+  expect(() => refuseObstacles(folder, [])).not.toThrow()
 })

@@ -21,35 +21,28 @@ export interface NewFile {
   text: string
   /** Readable by its owner only. */
   isPrivate?: boolean
-  /** If it is there already: `extended` by this text, which holds all of it; `kept`; by default it is in the way. */
-  isThere?: 'extended' | 'kept' | undefined
+  /** What happens to a file that is there: `extend` it, `text` having all of it, or `replace` it. By default it is in the way. */
+  ifThere?: 'extend' | 'replace' | undefined
 }
 
-/** Refuses to write where a file is in the way, or a link leads elsewhere. With `force` files are replaced. */
-export function refuseObstacles(folder: string, files: readonly NewFile[], force: boolean): void {
+const statOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })
+
+/** Refuses to write where a file is in the way, or a link leads elsewhere. */
+export function refuseObstacles(folder: string, files: readonly NewFile[]): void {
   try {
     accessSync(folder, constants.W_OK)
   } catch {
     throw new OperatorRefusal(409, `This user may not write ${folder}.`, 'Run it in a folder of yours.')
   }
-  const links = files.map(({ path }) => linkIn(folder, path)).filter((path) => path !== undefined)
-  if (links.length > 0)
-    throw new OperatorRefusal(
-      409,
-      `A link is in the way: ${links.join(', ')}.`,
-      'Put a file or folder there.',
-    )
-  const taken = files.filter(
-    ({ path, isThere }) => isThere === undefined && !force && exists(join(folder, path)),
-  )
-  if (taken.length > 0) {
-    const names = taken.map(({ path }) => path).join(', ')
-    throw new OperatorRefusal(
-      409,
-      `There already: ${names}.`,
-      'Move them away, or replace them with --force.',
-    )
+  const refuse = (problem: string, paths: readonly (string | undefined)[], nextStep: string): void => {
+    const names = paths.filter((path) => path !== undefined).join(', ')
+    if (names !== '') throw new OperatorRefusal(409, `${problem}: ${names}.`, nextStep)
   }
+  const links = files.map(({ path }) => linkIn(folder, path))
+  refuse('A link is in the way', links, 'Put a file or folder there.')
+  const taken = files.filter(({ path, ifThere }) => !ifThere && statOf(join(folder, path)))
+  const names = taken.map(({ path }) => path)
+  refuse('There already', names, 'Move them away, or replace them with --force.')
 }
 
 /** Returns the first part of a path below `folder` that is a symbolic link. */
@@ -59,32 +52,20 @@ function linkIn(folder: string, path: string): string | undefined {
   return paths.find((each) => statOf(join(folder, each))?.isSymbolicLink())
 }
 
-function statOf(path: string) {
-  return lstatSync(path, { throwIfNoEntry: false })
+/** Returns the text of a file, undefined if there is none. Reads no links, which are refused later. */
+export function textIn(folder: string, path: string): string | undefined {
+  return statOf(join(folder, path))?.isFile() ? readFileSync(join(folder, path), 'utf8') : undefined
 }
 
-/** Returns the text of a file, empty if there is none. Reads no links, which are refused later. */
-export function textIn(folder: string, path: string): string {
-  return statOf(join(folder, path))?.isFile() ? readFileSync(join(folder, path), 'utf8') : ''
-}
-
-/** Whether anything has that name, a broken link too. */
-export function exists(path: string): boolean {
-  return statOf(path) !== undefined
-}
-
-/**
- * Writes all files or none, each complete from the first moment on. Replaces what is there only with `force`, or to extend it.
- * Ctrl-C waits until all are there.
- */
-export function writeFiles(folder: string, files: readonly NewFile[], force: boolean): void {
-  refuseObstacles(folder, files, force)
+/** Writes all files or none, each complete from the first moment on. Ctrl-C waits until all are there. */
+export function writeFiles(folder: string, files: readonly NewFile[]): void {
+  refuseObstacles(folder, files)
   const wait = (): void => {}
   process.on('SIGINT', wait)
   const drafts: Draft[] = []
   const made: string[] = []
   try {
-    for (const file of files) drafts.push(draftOf(file, join(folder, file.path), force))
+    for (const file of files) drafts.push(draftOf(folder, file))
     for (const { draft, path, replaces } of drafts) {
       if (replaces) whileHeld(process.platform, () => renameSync(draft, path))
       else {
@@ -106,13 +87,13 @@ export function writeFiles(folder: string, files: readonly NewFile[], force: boo
 interface Draft {
   draft: string
   path: string
-  /** Takes the place of a file that is there. */
   replaces: boolean
 }
 
-function draftOf({ text, isPrivate, isThere }: NewFile, path: string, force: boolean): Draft {
+function draftOf(folder: string, { path: name, text, isPrivate, ifThere }: NewFile): Draft {
+  const path = join(folder, name)
   mkdirSync(dirname(path), { recursive: true })
   const draft = writeDraft(path, text)
   if (!isPrivate) chmodSync(draft, statOf(path)?.mode ?? 0o644)
-  return { draft, path, replaces: isThere === 'extended' || (force && isThere === undefined) }
+  return { draft, path, replaces: ifThere !== undefined }
 }

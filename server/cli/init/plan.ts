@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { holdsPassword } from '../../config/setting-source.ts'
 import type { Setting } from '../../config/setting-table.ts'
-import type { Answers } from './answers.ts'
+import { type Answers, exampleTools } from './answers.ts'
 import { type NewFile, textIn } from './new-files.ts'
 import type { Target } from './target.ts'
 
@@ -16,53 +17,61 @@ export function isSecret({ secret, field }: Setting, text: string): boolean {
 }
 
 /**
- * The files to write. Keys and tools that are there stay: without these keys everyone would have to sign in again. `source` is the
- * folder of the app's source code, `password` a new one for a database.
+ * The files to write. Keys and tools that are there stay: without these keys everyone would have to sign in again. `password` is a new
+ * one for a database; with `force` other files are replaced.
  */
 export function filesOf(
   folder: string,
   answers: Answers,
-  { keys, password, source }: { keys: string; password: string; source: string },
+  { keys, password, source, force }: { keys: string; password: string; source: string; force: boolean },
 ): NewFile[] {
-  const { given, target, needsTools } = answers
-  const { kind } = target
-  const variables = given
-    .filter(({ setting, text }) => kind !== 'platform' || isSecret(setting, text))
-    // Next.js replaces $NAME.
-    .map(
-      ({ setting, text }) =>
-        `${variableOf(setting)}=${kind === 'app' ? quoted(text).replaceAll(/(?<!\\)\$/g, String.raw`\$`) : quoted(text)}`,
-    )
+  const { target, files } = answers
+  const example = exampleTools(target, source)
   const envFile = envFileOf(target)
-  const ofApp = kind === 'app' ? textIn(folder, envFile) : ''
-  const ownLine = /^DRAWBRIDGE_.*\n?/gm
-  const isThere = ofApp !== '' && !ownLine.test(ofApp) ? 'extended' : undefined
-  const tools = kind === 'app' ? 'drawbridge-tools.ts' : 'tools.mjs'
-  const pathOf = (name: string): string =>
-    name === 'route.ts' ? `${source}app/drawbridge/[[...path]]/route.ts` : name
+  const ifThere = force ? 'replace' : undefined
+  const isImage = target.kind === 'image'
+  const kept: NewFile[] = [{ path: 'secret-keys', text: `${keys}\n`, isPrivate: true }]
+  if (files.get('tools') === example) kept.push({ path: example, text: deployFile(basename(example)) })
+  const copied = target.files.map((name): NewFile => {
+    const path = name === 'route.ts' ? `${source}app/drawbridge/[[...path]]/route.ts` : name
+    return { path, text: filled(name, answers), ifThere }
+  })
   return [
-    { path: envFile, text: withLines(ofApp.replaceAll(ownLine, ''), variables), isPrivate: true, isThere },
-    { path: 'secret-keys', text: `${keys}\n`, isPrivate: true, isThere: 'kept' },
-    ...(needsTools
-      ? [{ path: kind === 'app' ? source + tools : tools, text: deployFile(tools), isThere: 'kept' as const }]
-      : []),
-    ...extended(folder, '.gitignore', [envFile, 'secret-keys', kind === 'image' ? '.env' : '.drawbridge/']),
-    ...(kind === 'image' ? extended(folder, '.env', [`POSTGRES_PASSWORD=${password}`]) : []),
-    ...target.files.map((name) => ({ path: pathOf(name), text: filled(deployFile(name), answers) })),
+    envFileFor(folder, answers, ifThere),
+    ...kept.filter(({ path }) => textIn(folder, path) === undefined),
+    ...extended(folder, '.gitignore', [envFile, 'secret-keys', isImage ? '.env' : '.drawbridge/']),
+    ...(isImage ? extended(folder, '.env', [`POSTGRES_PASSWORD=${password}`]) : []),
+    ...copied,
   ]
 }
 
-function withLines(text: string, lines: readonly string[]): string {
+/** The env file. That of an app has lines of its own, which stay. */
+function envFileFor(folder: string, { given, target }: Answers, ifThere: NewFile['ifThere']): NewFile {
+  const path = envFileOf(target)
+  const isOfApp = target.kind === 'app'
+  const variables = given
+    .filter(({ setting, text }) => target.kind !== 'platform' || isSecret(setting, text))
+    .map(({ setting, text }) => `${variableOf(setting)}=${quoted(text)}`)
+    // Next.js replaces $NAME.
+    .map((line) => (isOfApp ? line.replaceAll(/(?<!\\)\$/g, String.raw`\$`) : line))
+  const before = isOfApp ? textIn(folder, path) : undefined
+  const others = before?.replaceAll(/^DRAWBRIDGE_.*\n?/gm, '')
+  const isExtended = before !== undefined && before === others
+  const text = withLines(others, variables)
+  return { path, text, isPrivate: true, ifThere: isExtended ? 'extend' : ifThere }
+}
+
+function withLines(text = '', lines: readonly string[]): string {
   return text.replace(/[^\n]$/, '$&\n') + lines.map((line) => `${line}\n`).join('')
 }
 
 /** A file with lines added that it does not have, or variables that it does not set. None if it has them all. */
 function extended(folder: string, path: string, lines: readonly string[]): NewFile[] {
   const text = textIn(folder, path)
-  const names = new Set(text.split(/\r?\n/).map((line) => line.split('=')[0]))
+  const names = new Set(text?.split(/\r?\n/).map((line) => line.split('=')[0]))
   const added = lines.filter((line) => !names.has(line.split('=')[0]))
-  const isPrivate = path === '.env'
-  return added.length === 0 ? [] : [{ path, text: withLines(text, added), isPrivate, isThere: 'extended' }]
+  const file = { path, text: withLines(text, added), isPrivate: path === '.env', ifThere: 'extend' } as const
+  return added.length === 0 ? [] : [file]
 }
 
 /** A value as `--env-file` reads it. */
@@ -74,55 +83,46 @@ function quoted(text: string): string {
 
 /** Returns a file of `deploy/`, which the build copies beside the program. */
 function deployFile(name: string): string {
-  const places = ['./deploy/', '../../../deploy/'].map((path) => new URL(path + name, import.meta.url))
-  return readFileSync(places.find((place) => existsSync(place)) ?? name, 'utf8')
+  return readFileSync(new URL(`./deploy/${name}`, import.meta.url), 'utf8')
 }
 
-/** The variables of the team in a file of a platform, the first of them as a form for others, and the one that stands apart. */
-const block = /^.*DRAWBRIDGE_BASE_URL[^]*?sb_publishable_\.\.\..*\n/m
-const form = /^.*DRAWBRIDGE_BASE_URL[^]*?https:\/\/mcp\.example\.com.*\n/
-const toolsEntry = /^[^#\n]*DRAWBRIDGE_TOOLS.*\n(?: +value: .*\n)?/m
+/** How the file of a platform writes a variable. Only Render is told of secrets, for which it asks. */
+const entries: Readonly<Record<string, (name: string, text: string, isSecret: boolean) => string>> = {
+  'fly.toml': (name, text, isSecret) => (isSecret ? '' : `${name} = ${JSON.stringify(text)}\n`),
+  'railway.env': (name, text, isSecret) => (isSecret ? '' : `${name}=${quoted(text)}\n`),
+  'cloud-run.yaml': (name, text, isSecret) => (isSecret ? '' : `${name}: ${JSON.stringify(text)}\n`),
+  'render.yaml': (name, text, isSecret) =>
+    `      - key: ${name}\n        ${isSecret ? 'sync: false' : `value: ${JSON.stringify(text)}`}\n`,
+}
+
+/** The person's settings in such a file, between two of its comments. */
+const yours = /(?<=# Your settings:\n)[^]*?(?= *# Instead of TOOLS)/
 
 /** Puts the person's values into the place of the examples. What the place itself decides stays. */
-function filled(text: string, { given, config, files, needsTools }: Answers): string {
-  const others = text.replace(block, '').replace(toolsEntry, '')
-  const isMissing = ({ setting }: Answers['given'][number]): boolean =>
-    !new RegExp(`^[^#\\n]*${variableOf(setting)}\\b`, 'm').test(others)
-  const withSettings = text.replace(toolsEntry, '').replace(block, (found) => {
-    const [entry = ''] = form.exec(found) ?? []
-    return given
-      .filter(isMissing)
-      .map((each) => entryOf(entry, each))
-      .join('')
-  })
+function filled(name: string, { config, files, given }: Answers): string {
   const { host } = new URL(config.baseUrl)
-  const tools = files.get('tools') ?? ''
-  const examples = {
-    'mcp.example.com': host,
-    'drawbridge-example': host.replaceAll(/[^a-z0-9]+/g, '-'),
-    'my-tools.mjs': tools || 'tools.mjs',
-    'upstream.json': files.get('upstream') ?? 'upstream.json',
-    'access.json': files.get('access') ?? 'access.json',
-    ...(!needsTools &&
-      tools !== '' && { '@/drawbridge-tools': `@/${tools.replace(/^src\//, '').replace(/\.[jt]sx?$/, '')}` }),
-    ...(!needsTools &&
-      tools === '' && {
-        "import * as tools from '@/drawbridge-tools'\n": '',
-        '{ tools, waitUntil': '{ waitUntil',
-      }),
-  }
-  return Object.entries(examples).reduce(
-    (filled, [example, value]) => filled.replaceAll(example, () => value),
-    withSettings,
-  )
-}
-
-/** A variable in the form of another one, as TOML, YAML or lines of an env file. For secrets Render asks; other places get them apart. */
-function entryOf(entry: string, { setting, text }: Answers['given'][number]): string {
-  const json = JSON.stringify(text)
-  const value = entry.includes('"https') ? json.slice(1, -1) : entry.includes(': https') ? json : quoted(text)
-  const named = entry.replace('DRAWBRIDGE_BASE_URL', variableOf(setting))
-  if (isSecret(setting, text))
-    return named.includes(' key: ') ? named.replace(/value: .*/, 'sync: false') : ''
-  return named.replace('https://mcp.example.com', () => value)
+  const entry = entries[name]
+  const tools = files.get('tools')
+  const route = tools?.replace(/^src\//, '').replace(/\.[jt]sx?$/, '')
+  const examples: [example: string, value: string][] = [
+    ['mcp.example.com', host],
+    ['drawbridge-example', host.replaceAll(/[^a-z0-9]+/g, '-')],
+  ]
+  // What an image copies, and what a route imports.
+  if (!entry)
+    examples.push(
+      ['my-tools.mjs', tools ?? 'tools.mjs'],
+      ['upstream.json', files.get('upstream') ?? 'upstream.json'],
+      ['access.json', files.get('access') ?? 'access.json'],
+      [`import * as tools from '@/drawbridge-tools'\n`, route ? `import * as tools from '@/${route}'\n` : ''],
+      ['{ tools, waitUntil', route ? '{ tools, waitUntil' : '{ waitUntil'],
+    )
+  const text = examples.reduce((all, [from, to]) => all.replaceAll(from, () => to), deployFile(name))
+  if (!entry) return text
+  const ofPlace = text.replace(yours, '').replaceAll(/^ *#.*/gm, '')
+  const decided = new Set(ofPlace.match(/DRAWBRIDGE_\w+/g))
+  const lines = given
+    .filter(({ setting }) => !decided.has(variableOf(setting)))
+    .map(({ setting, text: value }) => entry(variableOf(setting), value, isSecret(setting, value)))
+  return text.replace(yours, () => lines.join(''))
 }

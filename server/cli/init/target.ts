@@ -18,47 +18,36 @@ export interface Target {
   next: string
 }
 
-const startHere = 'drawbridge-server --env-file drawbridge.env'
+const secretKeys = 'file:secret-keys'
+const behindProxy: Settings = { secretKeys, trustedProxies: '127.0.0.1' }
+const start = 'drawbridge-server --env-file drawbridge.env'
+/** The Dockerfile needs the package beside it. */
+const image = ['Dockerfile', '.dockerignore']
+const pack = `npm pack drawbridge-server@${version}`
 
-function inFolder(settings: Settings, needs: Target['needs'], ...files: string[]): Target {
-  return {
-    kind: 'folder',
-    files,
-    needs,
-    settings: { secretKeys: 'file:secret-keys', ...settings },
-    next: startHere,
-  }
+/** A platform whose section of docs/where-to-run.md goes on with what is in `drawbridge.env`, and `more`. */
+function platform(files: readonly string[], needs: Target['needs'], section: string, more = ''): Target {
+  const next = `${pack}, then, with the secrets of drawbridge.env${more}: docs/where-to-run.md#${section}`
+  return { kind: 'platform', files: [...files, ...image], needs, next }
 }
 
-/** A place that builds `deploy/Dockerfile`, which needs the package beside it. `then` goes on from there. */
-function fromImage(needs: Target['needs'], files: readonly string[], then: string): Target {
-  return {
-    kind: 'platform',
-    files: [...files, 'Dockerfile', '.dockerignore'],
-    needs,
-    next: `npm pack drawbridge-server@${version}${then}`,
-  }
-}
-
-const withSecrets = ', then, with the secrets of drawbridge.env: docs/where-to-run.md#'
+const flyAddresses = ', and in fly.toml the addresses of fly ips allocate-v4 --shared and fly ips allocate-v6'
 
 export const targets: Readonly<Record<string, Target>> = {
-  local: inFolder({}, []),
-  caddy: inFolder({ trustedProxies: '127.0.0.1' }, ['baseUrl'], 'Caddyfile'),
-  nginx: inFolder({ trustedProxies: '127.0.0.1' }, ['baseUrl'], 'nginx.conf'),
+  local: { kind: 'folder', files: [], needs: [], settings: { secretKeys }, next: start },
+  caddy: { kind: 'folder', files: ['Caddyfile'], needs: ['baseUrl'], settings: behindProxy, next: start },
+  nginx: { kind: 'folder', files: ['nginx.conf'], needs: ['baseUrl'], settings: behindProxy, next: start },
   compose: {
-    ...fromImage(
-      ['baseUrl'],
-      ['compose.yaml'],
-      ' && sudo chown 1000 secret-keys && docker compose up -d --build',
-    ),
     kind: 'image',
-    settings: { trustedProxies: 'private', secretKeys: 'file:/run/secrets/secret-keys' },
+    files: ['compose.yaml', ...image],
+    needs: ['baseUrl'],
+    settings: { secretKeys: 'file:/run/secrets/secret-keys', trustedProxies: 'private' },
+    next: `${pack} && sudo chown 1000 secret-keys && docker compose up -d --build`,
   },
-  fly: fromImage(['baseUrl'], ['fly.toml'], `${withSecrets}flyio`),
-  railway: fromImage(['baseUrl', 'store'], ['railway.json', 'railway.env'], `${withSecrets}railway`),
-  render: fromImage(['baseUrl', 'store'], ['render.yaml'], `${withSecrets}render`),
-  'cloud-run': fromImage(['baseUrl', 'store'], ['cloud-run.yaml'], `${withSecrets}cloud-run`),
+  fly: platform(['fly.toml'], ['baseUrl'], 'flyio', flyAddresses),
+  railway: platform(['railway.json', 'railway.env'], ['baseUrl', 'store'], 'railway'),
+  render: platform(['render.yaml'], ['baseUrl', 'store'], 'render'),
+  'cloud-run': platform(['cloud-run.yaml'], ['baseUrl', 'store'], 'cloud-run'),
   nextjs: {
     kind: 'app',
     files: ['route.ts', 'next.config.drawbridge.ts'],
