@@ -5,6 +5,8 @@ import { personOf } from '../tests/e2e/person.ts'
 import { registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { startPostgres } from '../tests/support/server/postgres-server.ts'
+import type { Store } from '../server/core/store.ts'
+import { openPostgresStore } from '../server/store/postgres/postgres.ts'
 import type { FaultMix } from './faults.ts'
 import { startFaultyProvider } from './faulty-provider.ts'
 import { closeConnections, systemAddress } from './http.ts'
@@ -32,6 +34,7 @@ import {
 const tokenDays = [7, 30, 90] as const
 const peopleAtOnce = 8
 const serviceCount = 3
+const collectLimit = 100
 /** Slow enough that kills hit refreshes, with replies that are lost after the refresh token was used up. */
 const weather: FaultMix = {
   slow: 0.4,
@@ -62,8 +65,9 @@ export async function runTokenSoak(soak: TokenSoak): Promise<void> {
     const provider = await startFaultyProvider(options, random.fork('faults'), tally)
     closers.push(() => provider.close())
     const baseUrl = `http://localhost:${await freePort()}`
+    const database = await postgres.createDatabase()
     const settings = {
-      ...soakSettings(baseUrl, provider, await postgres.createDatabase()),
+      ...soakSettings(baseUrl, provider, database),
       ACCESS_TOKEN_TTL: `${hourSeconds}s`,
       PERSONAL_TOKENS: 'on',
     }
@@ -94,6 +98,9 @@ export async function runTokenSoak(soak: TokenSoak): Promise<void> {
       services.push(await addService(number, settings, soak))
     say(`${tokens.length} personal tokens, ${connections.length} connections, ${services.length} services`)
 
+    const store = openPostgresStore(database)
+    closers.push(() => store.close())
+
     provider.admin.resetCounters()
     tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
     const began = clock.now()
@@ -102,6 +109,7 @@ export async function runTokenSoak(soak: TokenSoak): Promise<void> {
       provider.setFaults(weather)
       await Promise.all([
         killSome(system),
+        collect(store, system),
         ...tokens.map((token) => useToken(token, system)),
         ...connections.map((connection) => useConnection(connection, system)),
         ...services.map((service) => useService(service, system)),
@@ -144,6 +152,15 @@ function momentsOf(tokens: readonly PersonalToken[], began: number, days: number
   return [...steps.filter(isClear), ...ends].sort((one, other) => one - other)
 }
 
+/** Deletes what has expired, as instances do once a minute: none of these lives that long. */
+async function collect(store: Store, { clock, soak: { random, tally } }: TokenSystem): Promise<void> {
+  await sleep(random.between(0, busyMs))
+  for (let count = collectLimit; count === collectLimit;) {
+    count = await store.collectExpired(clock.now(), collectLimit)
+    tally.add('rows collected', count)
+  }
+}
+
 /** Kills one to three instances, while the first requests of the day are answered. */
 async function killSome({ instances, soak: { random, tally } }: TokenSystem): Promise<void> {
   await Promise.all(
@@ -172,7 +189,9 @@ export function tokenSoakFigures(tally: Tally, people: number, seconds: number):
     ...['service token 503', 'service token connection'].map((name) => reported(name, tally.get(name))),
     atLeast(people, 'sign-ins after thirty days', tally.get('sign-ins after thirty days')),
     reported('sign-ins repeated', tally.get('sign-ins repeated')),
-    ...['kills', 'provider rotations', 'replayed parents'].map((name) => atLeast(1, name, tally.get(name))),
+    ...['kills', 'provider rotations', 'replayed parents', 'rows collected'].map((name) =>
+      atLeast(1, name, tally.get(name)),
+    ),
     ...[
       'wrong answers',
       'failed requests',
