@@ -26,7 +26,7 @@ beforeEach(async () => {
   await addGrant(store, { ...other, tokens: { ...other.tokens, accessHash: tokenKey(personal) } })
 })
 
-function revoke(stdin: string, given: object = { token: '-' }): Promise<object> {
+function revoke(stdin: string, given: object = { token: '-', yes: false }): Promise<object> {
   async function* lines(): AsyncGenerator<string> {
     yield* stdin.split('\n')
   }

@@ -83,6 +83,7 @@ const introspect = async (token: string): Promise<unknown> =>
 
 describe('a personal token', () => {
   it('the form makes one after a fresh sign-in, which calls tools as the user with a session of its own', async () => {
+    expect((await connections()).html).toMatch(/value="7"\s+checked/)
     const login = await ask({ scope: ['notes:write'] })
     expect(login.html).toContain('Sign in and make the token')
     expect(login.html).toContain('“<bdi>CI</bdi>”')
@@ -91,6 +92,9 @@ describe('a personal token', () => {
     const [token = ''] = /mcpt_[\w-]+/.exec(page.html) ?? []
     expect(token).toMatch(/^mcpt_[\w-]{37}[0-9A-Za-z]{6}$/)
     expect(page.response?.headers.get('cache-control')).toBe('no-store')
+    const end = new Date((server.runtime.now() + 7 * day) * 1000).toISOString()
+    expect(page.html).toContain(`<time datetime="${end.slice(0, 16)}`)
+    expect(page.html).toContain('href="/account/connections"')
     expect(await where(token)).toBe('ada@example.com | mcp notes:write | undefined | true')
     expect(await server.callTool(token, 'write', {})).toMatchObject({ text: 'written' })
     expect(server.events('personal_token_made')).toMatchObject([{ client_id: 'personal_token:CI' }])
@@ -381,10 +385,76 @@ describe('a refused personal token', () => {
     expect(metadata).not.toContain('personal')
   })
 
-  it('no token is in the log, whatever is done with it', async () => {
+  it('no token is in the log or in a step of a client, wherever it is sent', async () => {
     const token = await make()
     await where(token)
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const paths = [
+      '',
+      'mcp/',
+      'mcp?access_token=',
+      'account/connections?change=',
+      'account/api/connections/',
+    ].concat([
+      'oauth/authorize?client_id=',
+      'oauth/callback?state=x&code=',
+      'oauth/app?request=',
+      '.well-known/',
+    ])
+    for (const path of paths) {
+      await server.fetch(`/${path}${token}`)
+      for (const method of ['POST', 'DELETE'])
+        await server.fetch(`/${path}${token}`, { method, headers, body: JSON.stringify({ [token]: token }) })
+    }
+    const messages = [
+      { method: token },
+      { method: 'tools/call', params: { name: token, arguments: {} } },
+      { method: 'tools/call', params: { name: 'where', arguments: { token } } },
+      { method: 'resources/read', params: { uri: `notes:${token}` } },
+      { method: 'prompts/get', params: { name: token } },
+    ]
+    for (const message of messages) await server.mcp({ jsonrpc: '2.0', id: token, ...message }, headers)
+    for (const name of ['mcp-session-id', 'x-request-id', 'traceparent', 'referer', 'authorization'])
+      await server.fetch('/mcp', { method: 'POST', headers: { ...headers, [name]: token }, body: token })
+    for (const path of ['token', 'revoke', 'introspect', 'device_authorization'])
+      for (const name of [
+        'client_id',
+        'client_secret',
+        'client_assertion',
+        'token',
+        'code',
+        'refresh_token',
+        'scope',
+      ])
+        await server.postForm(`/oauth/${path}`, {
+          grant_type: 'refresh_token',
+          client_id: 'x',
+          [name]: token,
+        })
     await statusOf(`${token}x`)
-    expect(server.logged()).not.toContain(token.slice(5, 40))
+    await server.app.upkeep()
+    const steps = JSON.stringify(await server.app.store.listAttemptSteps(1000))
+    expect(steps).toContain('invalid_client')
+    expect(server.logged() + steps).not.toContain(token.slice(5, 40))
+  })
+
+  it('the calls with it count as its user’s, beside those of a client', async () => {
+    await server.close()
+    await start({ callLimit: '3/m' })
+    const [token, other] = [await make(), (await server.connect()).tokens.access_token]
+    const statuses: number[] = []
+    for (const bearer of [token, other, token, other]) statuses.push(await statusOf(bearer))
+    expect(statuses).toEqual([200, 200, 200, 429])
+  })
+
+  it('the record of calls names it and its kind', async () => {
+    await where(await make({ name: 'Büro 1' }))
+    expect(server.events('tool_called')).toMatchObject([
+      { client_id: 'personal_token:B%C3%BCro%201', credential: 'personal_token', tool: 'where' },
+    ])
   })
 })

@@ -406,7 +406,7 @@ describe('refused tokens beside OAuth', () => {
     expect((await call(bearer)).status).toBe(200)
   })
 
-  it('a client that guesses secrets of a service is stopped, and the service is not', async () => {
+  it('a hundred guesses at once find no secret of a service, and do not lock it out', async () => {
     const guesses = await Promise.all(
       Array.from({ length: 100 }, (_, index) => ask({}, basic('basic', `guess ${index}`))),
     )

@@ -2,15 +2,20 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { appSettings } from '../../../tests/support/server/app-fixture.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Settings } from '../../config/setting-table.ts'
+import { parseSecretKeys } from '../../config/store-address.ts'
 import type { Client } from '../../core/clients/client.ts'
+import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 
 const secret = 's3cret of the service'
+const key = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
 
 let server: DrawbridgeFixture
 
@@ -183,27 +188,64 @@ describe('a service', () => {
   })
 
   it.each<[what: string, settings: Settings]>([
-    ['many sessions of a person', { providerSessions: 'many' }],
-    ['one session of a person', { providerSessions: 'one' }],
-  ])('an OpenID provider that cannot be reached, with %s, is not asked about it', async (_what, settings) => {
+    ['an OpenID provider', { provider: 'oidc' }],
+    ['an OpenID provider with one session of a user', { provider: 'oidc', providerSessions: 'one' }],
+    ['Supabase', { provider: 'supabase', providerKey: 'sb_publishable_key' }],
+    [
+      'a web app with SESSION_URL',
+      {
+        ...appSettings,
+        appUrl: 'https://app.example',
+        signInUrl: 'https://app.example/connect',
+        sessionUrl: 'https://app.example/s/',
+      },
+    ],
+  ])('%s is not asked about it: for tokens, checks, hours, new keys and ends', async (_what, settings) => {
     await server.close()
-    await start({
-      provider: 'oidc',
-      providerUrl: 'https://id.example.com',
-      providerClientId: 'drawbridge',
-      secretKeys: `a:${Buffer.alloc(32, 1).toString('base64')}`,
+    const asked: string[] = []
+    const runtime = createFakeRuntime()
+    runtime.fetch = async ({ url }) => {
+      asked.push(url)
+      throw new TypeError('fetch failed')
+    }
+    const all = {
+      store: `sqlite:${join(temporaryFolder(), 'server.db')}`,
+      ...(settings.provider !== 'app' && { providerUrl: 'https://id.example' }),
+      ...(settings.provider === 'oidc' && { providerClientId: 'drawbridge' }),
       sessionCheck: '1m',
       ...settings,
-    })
-    const [first, second] = [await token(), await token()]
-    server.runtime.advance(600)
-    expect(await Promise.all([statusOf(first), statusOf(second)])).toEqual([200, 200])
-    const [record] = await server.app.store.listGrants(undefined, { after: '', limit: 1 })
-    await server.app.store.endGrant(record?.grant.id ?? '', 'revoked_by_operator', server.runtime.now())
-    expect(
-      (await Promise.all([statusOf(first), statusOf(second)])).toSorted((one, other) => one - other),
-    ).toEqual([200, 401])
-    expect(server.logged()).not.toContain('provider_refresh_failed')
+      secretKeys: key('a'),
+    }
+    server = await startDrawbridge(all, runtime, tools)
+    await server.app.store.addClient(service({ tools: ['where'] }))
+    const bearers: string[] = []
+    for (let round = 0; round < 6; round += 1) {
+      bearers.push(await token())
+      runtime.advance(3000)
+      await server.app.upkeep()
+      expect(await statusOf(bearers.at(-1) ?? '')).toBe(200)
+    }
+    bearers.push(await token(), await token())
+    const { store } = server.app
+    const ring = { keys: () => parseSecretKeys(`${key('b')},${key('a')}`), refresh() {} }
+    const rotation = { store, ring, runtime, note() {}, isStopped: () => false }
+    expect(await rotateKeyRing(rotation)).toMatchObject({ unreadable: 0, left: 0 })
+    await server.close()
+    server = await startDrawbridge({ ...all, secretKeys: key('b') }, runtime, tools)
+    const [first = '', second = ''] = bearers.slice(-2)
+    expect((await server.callTool(first, 'where', {})).text).toContain('Nightly report')
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'list_notes', arguments: {} },
+    }
+    const refused = await server.mcp(call, { authorization: `Bearer ${first}` })
+    expect(await refused.text()).toContain('There is no tool')
+    await server.postForm('/oauth/revoke', { token: first }, basic())
+    await server.app.upkeep()
+    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200])
+    expect(asked.filter((url) => !/well-known|jwks/.test(url))).toEqual([])
   })
 
   it('metadata announces client_credentials once there is a service', async () => {
@@ -215,6 +257,12 @@ describe('a service', () => {
     await server.app.store.removeClient('mcpc_service')
     server.runtime.advance(11)
     expect(await announced()).toBe(false)
+    await server.app.store.addClient(service())
+    server.runtime.advance(11)
+    expect(await announced()).toBe(true)
+    await server.app.store.close()
+    server.runtime.advance(11)
+    expect(await announced()).toBe(true)
   })
 
   it('private_key_jwt: a signed assertion is taken, and once only', async () => {
