@@ -9,12 +9,12 @@ import { findWine, startWindows, type Windows } from './wine.ts'
 const wine = findWine()
 let windows: Windows
 
-describe.skipIf(wine === undefined)('in Windows', { timeout: 60_000 }, () => {
+describe.skipIf(wine === undefined)('in Windows', { timeout: 90_000 }, () => {
   beforeAll(async () => {
     if (wine === undefined) return
     windows = await startWindows(wine)
     await installInWindows(windows, ['bridge', 'server'])
-  }, 120_000)
+  }, 240_000)
   afterAll(() => windows?.close())
 
   bridgeCases(() => windows)

@@ -61,7 +61,7 @@ export interface Windows {
 }
 
 const user = 'Zoë 山田'
-const runTimeoutMs = 40_000
+const runTimeoutMs = 120_000
 
 /** Makes a Windows in a temporary folder. */
 export async function startWindows(programs: NonNullable<ReturnType<typeof findWine>>): Promise<Windows> {
