@@ -19,6 +19,22 @@ it('GET /help says what to do about a client that does not connect, and is linke
   expect(page).toContain('href="http://localhost:8787/"')
 })
 
+it('the connect page names the tools that anyone can call, and no others', async () => {
+  const call = (): string => 'done'
+  const tools = [
+    { name: 'search_docs', public: true as const, call },
+    { name: 'add_note', call },
+  ]
+  const open = await startDrawbridge({}, undefined, { tools })
+  try {
+    const page = await (await open.fetch('/', { headers: { accept: firefox } })).text()
+    expect(page).toContain('<code>search_docs</code>')
+    expect(page).not.toContain('add_note')
+  } finally {
+    await open.close()
+  }
+})
+
 /** Headers of browsers opening the address. */
 const people: [string, Record<string, string>][] = [
   ['Chromium', { accept: chromium, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],

@@ -90,6 +90,18 @@ describe('the page that changes a connection', () => {
     expect((await browser.visit(page)).html).not.toContain('has been changed')
   })
 
+  it('the page that changes a connection has a box for each scope that the connection has, and for no other', async () => {
+    await signIn()
+    const boxes = (at: Visit): string[] =>
+      [...at.html.matchAll(/name="scope"\s+value="([^"]*)"\s+checked/g)].map(([, value = '']) => value)
+    const all = await change()
+    expect(boxes(all)).toEqual(['notes:read', 'notes:write'])
+    await save(all, { scope: ['notes:read'] })
+    const left = await change()
+    expect(boxes(left)).toEqual(['notes:read'])
+    expect(left.html).not.toContain('notes:write')
+  })
+
   it('a page sent as it came changes nothing, and nothing is in the log', async () => {
     await signIn()
     await save(await change(), {})

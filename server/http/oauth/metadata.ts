@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type {
   AuthorizationServerMetadata,
   ProtectedResourceMetadata,
@@ -43,16 +42,15 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
     ...(termsUrl !== undefined && { resource_tos_uri: termsUrl }),
   }
   const authorizationServer = authorizationServerMetadata(urls, options)
-  const usual = servedDocument(authorizationServer)
   const types = [...grantTypes, serviceGrantType]
-  const withService = servedDocument({ ...authorizationServer, grant_types_supported: types })
-  const current = async (): Promise<ServedDocument> => ((await options.hasServices()) ? withService : usual)
-  const resource = servedDocument(protectedResource)
+  const withService = { ...authorizationServer, grant_types_supported: types }
+  const current = async (): Promise<object> =>
+    (await options.hasServices()) ? withService : authorizationServer
   return [
     ...['oauth-authorization-server', 'openid-configuration'].flatMap((name) =>
       documentEndpoints(name, urls.basePath, current),
     ),
-    ...documentEndpoints('oauth-protected-resource', urls.basePath, () => resource),
+    ...documentEndpoints('oauth-protected-resource', urls.basePath, () => protectedResource),
   ]
 }
 
@@ -95,33 +93,13 @@ function authorizationServerMetadata(
   }
 }
 
-interface ServedDocument {
-  body: string
-  headers: { etag: string } & Record<string, string>
-}
-
-function servedDocument(document: object): ServedDocument {
-  const body = JSON.stringify(document)
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  const headers = {
-    'content-type': 'application/json',
-    'cache-control': 'public, max-age=300',
-    etag,
-  }
-  return { body, headers }
-}
-
 function documentEndpoints(
   name: string,
   basePath: string,
-  document: () => ServedDocument | Promise<ServedDocument>,
+  document: () => object | Promise<object>,
 ): Endpoint[] {
-  const get = async (request: Request): Promise<TextResponse> => {
-    const { body, headers } = await document()
-    return isUnchanged(request.headers.get('if-none-match'), headers.etag)
-      ? { status: 304, headers, body: null }
-      : { status: 200, headers, body }
-  }
+  const get = async (): Promise<TextResponse> =>
+    json(await document(), 200, { 'cache-control': 'public, max-age=300' })
   return documentPaths(name, basePath).map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }
 
@@ -135,11 +113,6 @@ export function documentPaths(name: string, basePath: string): readonly string[]
     `${basePath}/mcp/.well-known/${name}`,
   ])
   return [...paths]
-}
-
-/** Returns whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */
-function isUnchanged(header: string | null, etag: string): boolean {
-  return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
 /**

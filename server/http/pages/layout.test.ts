@@ -41,6 +41,17 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
     expect(body).not.toMatch(/\{[a-z]\w*\}|undefined|\[object/)
   })
 
+  test('a page has each id once, and every one that an element refers to', () => {
+    const valuesOf = (attribute: string): string[] =>
+      [...page.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, 'g'))].flatMap(([, value = '']) =>
+        value.split(' '),
+      )
+    const ids = valuesOf('id')
+    expect(new Set(ids).size).toBe(ids.length)
+    const named = ['aria-describedby', 'aria-labelledby', 'for', 'form'].flatMap(valuesOf)
+    expect(named.filter((id) => !ids.includes(id))).toEqual([])
+  })
+
   test('a page has no inline handlers and no script links', () => {
     expect(page).not.toMatch(/<[^>]*\son\w+=|href="javascript:/i)
   })
