@@ -445,6 +445,20 @@ describe('a sign-in in the web app', () => {
     })
   })
 
+  it('a personal token of an account with a second factor is made only after its code', async () => {
+    login = await create({ personalTokens: true })
+    browser = login.browser()
+    const first = requestOf(await browser.visit('http://localhost:8787/account/connections'))
+    const page = await browser.visit(await allowedBy(first))
+    needsCode = true
+    const form = { name: 'CI', days: '7', action: 'make_token' }
+    const asked = await browser.visit(await allowedBy(requestOf(await browser.submit(page, 'days', form))))
+    expect(asked.html).not.toMatch(/mcpt_/)
+    expect(await login.shared.store.listGrants(undefined, { after: '', limit: 9 })).toEqual([])
+    const made = await browser.submit(asked, 'code', { code: '123456' })
+    expect(made.html).toMatch(/mcpt_[\w-]{43}/)
+  })
+
   it('a second factor is asked for on our page after the click', async () => {
     needsCode = true
     workspaces = [sales, legal]
