@@ -82,7 +82,7 @@ describe('discovery at the root', () => {
     },
   )
 
-  it('RFC 9111 5.2.2: every page may read a document, and every cache may keep it for five minutes', async () => {
+  it('every page may read a discovery document, and every cache may keep it for five minutes', async () => {
     for (const name of ['oauth-authorization-server', 'oauth-protected-resource']) {
       const { headers } = await drawbridge.fetch(`/.well-known/${name}`)
       expect(headers.get('cache-control')).toBe('public, max-age=300')

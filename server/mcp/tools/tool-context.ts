@@ -2,7 +2,7 @@ import type { LoggingLevel } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import type { AssertionSigner } from '../../core/gateway/assertion.ts'
-import { type Caller, type SignedInCaller, signedIn } from '../../core/tokens/caller.ts'
+import { anonymousCaller, type Caller, type SignedInCaller, signedIn } from '../../core/tokens/caller.ts'
 import type { WorkspaceUser } from '../../core/workspaces/workspace-list.ts'
 import type { CallerContext, PublicToolContext } from './tool-module.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -78,16 +78,8 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
 }
 
 function callerOf({ user, ...rest }: WorkspaceUser): SignedInCaller {
-  return {
-    ...rest,
-    user: { ...user, emailVerified: false },
-    credential: 'access_token',
-    grantId: undefined,
-    workspace: undefined,
-    access: fullAccess,
-    expiresAt: Infinity,
-    isLive: async () => true,
-  }
+  const { mayOffer: _none, ...caller } = anonymousCaller(fullAccess)
+  return { ...caller, ...rest, credential: 'access_token', user: { ...user, emailVerified: false } }
 }
 
 async function fetchAs(
