@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -64,31 +64,63 @@ export async function writeScript(script: string): Promise<string> {
   return `${dir}/${entry.fileName}`
 }
 
-/** Exact versions of the peers' packages. */
-const peers = { 'mcp-remote': '0.15.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
+/** Exact versions of the peers. */
+const versions = {
+  'mcp-remote': '0.15.1',
+  supergateway: '4.0.0',
+  'mcp-proxy': '6.7.19',
+  'mcp-proxy of PyPI': '0.12.0',
+  FastMCP: '4.2.3',
+  ToolHive: '0.47.0',
+}
+const toolhive = new URL('programs/toolhive-proxy.go', import.meta.url)
+const npm = (['mcp-remote', 'supergateway', 'mcp-proxy'] as const).map((name) => `${name}@${versions[name]}`)
+
+/** The commands that install some peers into the current, empty folder. */
+const installations = {
+  npm: [`npm install --prefix . --ignore-scripts --no-audit --no-fund ${npm.join(' ')}`],
+  fastmcp: ['python3 -m venv .', `bin/pip install --quiet fastmcp==${versions.FastMCP}`],
+  // It names no upper bound, and does not start with version 2.
+  'mcp-proxy': [
+    'python3 -m venv .',
+    `bin/pip install --quiet mcp==1.30.0 mcp-proxy==${versions['mcp-proxy of PyPI']}`,
+  ],
+  toolhive: [
+    `cp ${fileURLToPath(toolhive)} main.go`,
+    'go mod init peer',
+    `go get github.com/stacklok/toolhive@v${versions.ToolHive}`,
+    'go get .',
+    'go build -o toolhive .',
+  ],
+}
 
 /** Returns the name of a peer in figures. */
-export function peerName(name: keyof typeof peers): string {
-  return `${name} ${peers[name]}`
+export function peerName(name: keyof typeof versions): string {
+  return `${name} ${versions[name]}`
 }
 
 /**
- * Returns the path of a file in a peer's package. Installs all peers, without running their scripts, unless an earlier
- * run did. Throws when npm fails.
+ * Returns the path of a file of a peer. Installs the peers of `from`, without running scripts of npm packages,
+ * unless an earlier run did. Throws when that fails.
  */
-export function peerFile({ packageFolder, say }: Bench, name: keyof typeof peers, file: string): string {
-  const manifest = join(packageFolder, 'package.json')
-  const text = `${JSON.stringify({ private: true, dependencies: peers }, undefined, 2)}\n`
-  const installed = join(packageFolder, 'node_modules', '.package-lock.json')
-  if (!existsSync(installed) || readFileSync(manifest, 'utf8') !== text) {
-    say(`installing ${Object.keys(peers).join(', ')}`)
-    mkdirSync(packageFolder, { recursive: true })
-    writeFileSync(manifest, text)
-    const npm = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
-      cwd: packageFolder,
-      encoding: 'utf8',
-    })
-    if (npm.status !== 0) throw new Error(`npm install in ${packageFolder} failed:\n${npm.stderr}`)
+export function peerFile(
+  { packageFolder, say }: Bench,
+  from: keyof typeof installations,
+  file: string,
+): string {
+  const folder = join(packageFolder, from)
+  const commands = installations[from]
+  const done = join(folder, 'installed.txt')
+  if (!existsSync(done) || readFileSync(done, 'utf8') !== commands.join('\n')) {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    for (const command of commands) {
+      say(command)
+      const [program = '', ...argv] = command.split(' ')
+      const { status, stderr } = spawnSync(program, argv, { cwd: folder, encoding: 'utf8' })
+      if (status !== 0) throw new Error(`${command} in ${folder} failed:\n${stderr}`)
+    }
+    writeFileSync(done, commands.join('\n'))
   }
-  return join(packageFolder, 'node_modules', name, file)
+  return join(folder, file)
 }

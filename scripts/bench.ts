@@ -15,6 +15,7 @@ import type { Bench } from '../bench/bench.ts'
 import { measureBridgeCalls } from '../bench/bridge/calls.ts'
 import { measureBridgeMemory, measureBridgeStart, measureKeychainStart } from '../bench/bridge/start.ts'
 import { type AreaFigure, type Figure, figureJson, figureTable, notMeasured } from '../bench/figure.ts'
+import { picture } from '../bench/picture.ts'
 
 const areas: Readonly<Record<string, (bench: Bench) => Promise<AreaFigure[]>>> = {
   'server refresh': measureRefresh,
@@ -41,6 +42,7 @@ const help = `Measures the built server and bridge alongside their peers in one 
 npm run bench -- [flags] [AREA...]
   --quick         shorter, with a hundredth of the large store, to see that it works
   --json FILE     also writes the figures as JSON
+  --picture FILE  also draws the ratios to other programs as SVG
   --server FILE   the launcher of another built server, to compare two
   --bridge FILE   the launcher of another built bridge
 
@@ -52,6 +54,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'string' },
+    picture: { type: 'string' },
     quick: { type: 'boolean', default: false },
     server: { type: 'string', default: join(repository, 'server', 'launcher.cjs') },
     bridge: { type: 'string', default: join(repository, 'bridge', 'launcher.cjs') },
@@ -100,6 +103,7 @@ for (const area of positionals.length > 0 ? new Set(positionals.flatMap(areasOf)
 console.log(figureTable(figures))
 console.log(`\nNode ${process.versions.node}, ${availableParallelism()} processors`)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
+if (values.picture !== undefined) writeFileSync(values.picture, picture(figures))
 process.exit(figures.every(({ ok }) => ok) ? 0 : 1)
 
 async function measure(area: string): Promise<AreaFigure[]> {

@@ -73,7 +73,7 @@ export async function openSignedIn(bench: Bench, store: 'keychain' | 'file'): Pr
 }
 
 function mcpRemote(bench: Bench, url: string): string[] {
-  return [peerFile(bench, 'mcp-remote', 'dist/proxy.js'), url, '--transport', 'http-only']
+  return [peerFile(bench, 'npm', 'node_modules/mcp-remote/dist/proxy.js'), url, '--transport', 'http-only']
 }
 
 /** Returns the environment of a bridge whose user has stored nothing yet. */
