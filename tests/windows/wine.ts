@@ -180,7 +180,7 @@ async function startAgent({ wine, node }: { wine: string; node: string }, env: R
       else children.get(message.id ?? 0)?.take(message)
     })
   })
-  await until(() => isReady, 'Node in Wine')
+  await until(() => isReady, 'Node in Wine', 60_000)
   const order = (order: object): void => void socket?.write(`${JSON.stringify(order)}\n`)
   return {
     start(program: string, args: readonly string[], options: object): WindowsProcess {
