@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
@@ -8,6 +9,7 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 import type { Settings } from '../../config/setting-table.ts'
 import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
@@ -338,6 +340,26 @@ const callRows: Row[] = [
   ],
 ]
 
+const sameStoreElsewhere: Row[] = ['service', 'personal token'].map((kind) => [
+  kind,
+  async () => {
+    await server.close()
+    const shared = { personalTokens: 'on', store: `sqlite:${join(temporaryFolder(), 'server.db')}` }
+    server = await start(shared)
+    const bearer = kind === 'service' ? await tokenOf(await ask()) : await make(['notes:read'])
+    for (const [address, status] of [
+      [baseUrl, 200],
+      ['http://localhost:9999', 401],
+    ] as const) {
+      await server.close()
+      server = await startDrawbridge({ ...shared, baseUrl: address }, undefined, tools)
+      expect((await call(bearer)).status).toBe(status)
+    }
+    return call(bearer)
+  },
+  '401 invalid_token',
+])
+
 const otherUses: Row[] = [
   [
     'as a refresh token',
@@ -376,6 +398,13 @@ describe('refused tokens beside OAuth', () => {
   it.each(callRows)('/mcp refuses a call of %s', async (_what, act, refusal) => {
     expect(await refusalOf(await act())).toBe(refusal)
   })
+
+  it.each(sameStoreElsewhere)(
+    'a server at another address refuses the token of a %s in the same store',
+    async (_what, act, refusal) => {
+      expect(await refusalOf(await act())).toBe(refusal)
+    },
+  )
 
   it.each(otherUses)('a personal token is refused %s', async (_what, act, refusal) => {
     expect(await refusalOf(await act())).toBe(refusal)

@@ -9,6 +9,7 @@ import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Settings } from '../../config/setting-table.ts'
 import { parseSecretKeys } from '../../config/store-address.ts'
+import { readAttempts } from '../../core/attempts/attempt-list.ts'
 import type { Client } from '../../core/clients/client.ts'
 import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
 import { hashSecret } from '../../core/seal.ts'
@@ -300,6 +301,40 @@ describe('a service', () => {
     expect(await Promise.all([send(once), send(once)])).toEqual(expect.arrayContaining([200, 401]))
   })
 
+  it('it introspects and revokes its own token alone, which the API of connections refuses', async () => {
+    await server.app.store.addClient(service({ id: 'mcpc_other' }))
+    const bearer = await token()
+    const api = { headers: { authorization: `Bearer ${bearer}` } }
+    expect((await server.fetch('/account/api/connections', api)).status).toBe(401)
+    const introspect = async (headers: Record<string, string>): Promise<unknown> =>
+      (await server.postForm('/oauth/introspect', { token: bearer }, headers)).json()
+    expect(await introspect(basic('mcpc_other'))).toEqual({ active: false })
+    expect(await introspect(basic())).toMatchObject({ active: true, client_id: 'mcpc_service' })
+    await server.postForm('/oauth/revoke', { token: bearer }, basic('mcpc_other'))
+    expect(await statusOf(bearer)).toBe(200)
+    await server.postForm('/oauth/revoke', { token: bearer }, basic())
+    expect(await statusOf(bearer)).toBe(401)
+  })
+
+  it('the record of calls and the steps of clients name it, also after wrong secrets', async () => {
+    await ask({}, basic('mcpc_service', 'wrong'))
+    const bearer = await token()
+    await server.callTool(bearer, 'where', {})
+    expect(server.events('tool_called')).toMatchObject([
+      { sub: 'service:mcpc_service', client_id: 'mcpc_service', credential: 'service', tool: 'where' },
+    ])
+    await server.app.upkeep()
+    const { store } = server.app
+    const attempts = await readAttempts(
+      { limit: 9 },
+      { store, configured: new Map(), runtime: server.runtime },
+    )
+    const [named, ...others] = attempts.filter(({ client }) => client !== undefined)
+    expect(named).toMatchObject({ client: 'Nightly report', result: 'connected' })
+    expect([others, named?.steps.filter(({ ok }) => !ok)]).toEqual([[], []])
+    expect(server.events('sign_in_failed')).toEqual([])
+  })
+
   it('operators see its grant, and end it by the grant and by removing the client', async () => {
     const bearer = await token()
     const { store } = server.app
@@ -312,14 +347,18 @@ describe('a service', () => {
     expect(await statusOf(bearer)).toBe(401)
   })
 
-  it('access rules apply to it by its client', async () => {
+  it('access rules apply to it by its client, and narrow its own tools', async () => {
     await server.close()
     const access = join(temporaryFolder(), 'access.json')
     const write = (rules: object[]): void => writeFileSync(access, JSON.stringify({ rules }))
     write([{ allow: { client: ['mcpc_service'] }, tools: { allow: ['where'] } }])
-    await start({ access })
+    await start({ access }, { tools: ['where', 'list_*'] })
     const bearer = await token()
     expect((await server.callTool(bearer, 'where', {})).text).toContain('service:mcpc_service')
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    const listed = await (await server.mcp(list, { authorization: `Bearer ${bearer}` })).text()
+    expect(listed).toContain('"where"')
+    expect(listed).not.toContain('"list_notes"')
     write([{ allow: { email: ['*@example.com'] } }])
     server.runtime.advance(2)
     expect(await statusOf(bearer)).toBe(401)
