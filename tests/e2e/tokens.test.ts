@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
 import {
   Client as ClientTwo,
   ClientCredentialsProvider as CredentialsTwo,
@@ -14,51 +13,49 @@ import {
 import type { OAuthClientProvider as ProviderOne } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBridge, type BridgeHome, createBridgeHome } from './bridge-process.ts'
 import { runCommand } from './command-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { addService, makePersonalToken } from './tokens.ts'
+import { addService, addSigningService, makePersonalToken, type SigningService } from './tokens.ts'
 
 let server: ServerProcess
 let person: Person
 let home: BridgeHome
 let service: { client_id: string; client_secret: string }
-let signer: { client_id: string }
-let privateKey: JWK
+let signer: SigningService
 
 beforeAll(async () => {
   home = createBridgeHome()
   server = await startServer({ PERSONAL_TOKENS: 'on' })
   person = await createPerson(server)
   service = await addService(server, 'Nightly report')
-  const pair = await generateKeyPair('ES256', { extractable: true })
-  privateKey = { ...(await exportJWK(pair.privateKey)), kid: 'k', alg: 'ES256' }
-  const jwks = join(server.directory, 'jwks.json')
-  const publicKey = { ...(await exportJWK(pair.publicKey)), kid: 'k', alg: 'ES256' }
-  writeFileSync(jwks, JSON.stringify({ keys: [publicKey] }))
-  signer = await addService(server, 'Signer', '--jwks', jwks)
+  signer = await addSigningService(server, 'Signer')
 })
 afterAll(async () => {
   home.remove()
   await server.close()
 })
 
-async function whoami(provider: ProviderOne | ProviderTwo, era: 1 | 2): Promise<unknown> {
+/** How a client is let in: by a provider of the SDK, or by a header that its user set. */
+type Way =
+  | { authProvider: ProviderOne | ProviderTwo }
+  | { requestInit: { headers: { authorization: string } } }
+
+async function whoami(way: Way, era: 1 | 2): Promise<unknown> {
   const about = { name: 'job', version: '1' }
   const url = new URL(server.mcpUrl)
-  const { fetch } = server
+  const options = { ...way, fetch: server.fetch }
   if (era === 1) {
     const client = new ClientOne(about)
-    await client.connect(new TransportOne(url, { authProvider: provider, fetch }))
+    await client.connect(new TransportOne(url, options))
     const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} })
     await client.close()
     return structuredContent
   }
-  const client = new ClientTwo(about)
-  await client.connect(new TransportTwo(url, { authProvider: provider as ProviderTwo, fetch }))
+  const client = new ClientTwo(about, { versionNegotiation: { mode: 'auto' } })
+  await client.connect(new TransportTwo(url, options))
   const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} })
   await client.close()
   return structuredContent
@@ -72,7 +69,7 @@ const bySecret = () => ({
 
 const byKey = () => ({
   clientId: signer.client_id,
-  privateKey: { ...privateKey },
+  privateKey: { ...signer.privateKey },
   algorithm: 'ES256',
   expectedIssuer: server.baseUrl,
 })
@@ -85,7 +82,11 @@ describe('a service', () => {
     ['SDK 2, signing', 2, () => new SignedTwo(byKey()), 'Signer'],
   ])('the %s client gets tokens by itself and calls as the service', async (_sdk, era, provider, name) => {
     const clientId = name === 'Signer' ? signer.client_id : service.client_id
-    expect(await whoami(provider(), era)).toEqual({ sub: `service:${clientId}`, name, credential: 'service' })
+    expect(await whoami({ authProvider: provider() }, era)).toEqual({
+      sub: `service:${clientId}`,
+      name,
+      credential: 'service',
+    })
   })
 
   it('the bridge calls as the service, without a person or browser', async () => {
@@ -128,8 +129,37 @@ describe('a service', () => {
 })
 
 describe('a personal token', () => {
+  let token: string
+  beforeAll(async () => {
+    token = await makePersonalToken(server, person)
+  })
+
+  it.each([1, 2] as const)('a client of SDK %i calls with it in a header', async (era) => {
+    const requestInit = { headers: { authorization: `Bearer ${token}` } }
+    const caller = { email: person.email, credential: 'personal_token' }
+    expect(await whoami({ requestInit }, era)).toMatchObject(caller)
+  })
+
+  it('curl calls with it in a header that no argument shows, and is refused when a character is wrong', () => {
+    const call = { name: 'whoami', arguments: {} }
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
+    const headers = ['content-type: application/json', 'accept: application/json, text/event-stream']
+    const options = ['-sS', '-w', '%{http_code}', '-H', '@-', ...headers.flatMap((text) => ['-H', text])]
+    const curl = (bearer: string): string => {
+      const argv = [...options, '-d', JSON.stringify(message), server.mcpUrl]
+      const { stdout, stderr } = spawnSync('curl', argv, {
+        input: `Authorization: Bearer ${bearer}\n`,
+        encoding: 'utf8',
+      })
+      expect(stderr).toBe('')
+      return stdout
+    }
+    expect(curl(token)).toMatch(new RegExp(`You are ${person.email}.*200$`, 's'))
+    const last = token.endsWith('0') ? '1' : '0'
+    expect(curl(token.slice(0, -1) + last)).toMatch(/invalid_token.*401$/s)
+  })
+
   it('the bridge calls with it from DRAWBRIDGE_TOKEN, and an operator ends it from stdin', async () => {
-    const token = await makePersonalToken(server, person)
     const environment = { DRAWBRIDGE_TOKEN: token }
     const bridge = startBridge(server.mcpUrl, home, { environment })
     await bridge.open()
@@ -139,12 +169,7 @@ describe('a personal token', () => {
       stdin: `${token}\n`,
     })
     expect(revoked.code, revoked.stderr).toBe(0)
-    const client = new ClientTwo({ name: 'job', version: '1' })
-    const headers = { authorization: `Bearer ${token}` }
-    const transport = new TransportTwo(new URL(server.mcpUrl), {
-      requestInit: { headers },
-      fetch: server.fetch,
-    })
-    await expect(client.connect(transport)).rejects.toThrow()
+    const requestInit = { headers: { authorization: `Bearer ${token}` } }
+    await expect(whoami({ requestInit }, 2)).rejects.toThrow(/authoriz/i)
   })
 })

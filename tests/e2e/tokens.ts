@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exportJWK, exportPKCS8, generateKeyPair, type JWK } from 'jose'
 import { expect } from 'vitest'
 import { runCommand } from './command-process.ts'
 import type { Person } from './person.ts'
@@ -15,6 +18,24 @@ export async function addService(
   const facts = JSON.parse(stdout) as { client_id: string; client_secret: string }
   if (facts.client_secret !== undefined) server.secrets.note('client_secret', facts.client_secret)
   return facts
+}
+
+/** A service that signs, with its private key as a JWK and in PEM. */
+export interface SigningService {
+  client_id: string
+  privateKey: JWK
+  pem: string
+}
+
+/** Adds a service that signs with a new key of P-256. */
+export async function addSigningService(server: ServerProcess, name: string): Promise<SigningService> {
+  const pair = await generateKeyPair('ES256', { extractable: true })
+  const file = join(server.directory, 'jwks.json')
+  const facts = { kid: 'k', alg: 'ES256' }
+  writeFileSync(file, JSON.stringify({ keys: [{ ...(await exportJWK(pair.publicKey)), ...facts }] }))
+  const { client_id: id } = await addService(server, name, '--jwks', file)
+  const privateKey = { ...(await exportJWK(pair.privateKey)), ...facts }
+  return { client_id: id, privateKey, pem: await exportPKCS8(pair.privateKey) }
 }
 
 /** Makes a personal token on the pages, of a server with `PERSONAL_TOKENS=on`. */

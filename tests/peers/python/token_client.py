@@ -1,15 +1,15 @@
-"""A job of the Python SDK that no person signs in for.
+"""A job in the Python SDK (`mcp`) or FastMCP's client (`fastmcp`), which no person attends.
 
-    token_client.py header | secret | key URL
+    token_client.py LIBRARY URL WAY
 
-Calls `whoami` and prints its structured result, with the TOKEN of a person, or as the service CLIENT_ID that has CLIENT_SECRET or
-the private key in the file CLIENT_KEY. All of them are environment variables.
+Calls `whoami` twice in one session, and writes what it says each time as one JSON object per line. WAY is `header` with the bearer
+token TOKEN; or `secret_basic`, `secret_post` or `key`, for the service CLIENT_ID with CLIENT_SECRET or PRIVATE_KEY (PEM), which gets
+its tokens from the authorization server ISSUER by itself.
 """
 
 import asyncio
 import json
 import os
-import pathlib
 import sys
 
 from mcp import ClientSession
@@ -25,48 +25,63 @@ try:
 except ImportError:
     import httpx
 
-kind, url = sys.argv[1:]
+library, url, way = sys.argv[1:]
+given = os.environ
 
 
 class Storage:
-    """Keeps nothing."""
+    tokens = client = None
 
     async def get_tokens(self):
-        return None
+        return self.tokens
 
     async def set_tokens(self, tokens):
-        pass
+        self.tokens = tokens
 
     async def get_client_info(self):
-        return None
+        return self.client
 
     async def set_client_info(self, client):
-        pass
+        self.client = client
 
 
-def authentication():
-    if kind == "header":
-        return {"headers": {"Authorization": f"Bearer {os.environ['TOKEN']}"}}
-    who = {"server_url": url, "storage": Storage(), "client_id": os.environ["CLIENT_ID"]}
-    if kind == "secret":
-        return {"auth": ClientCredentialsOAuthProvider(**who, client_secret=os.environ["CLIENT_SECRET"])}
-    signed = SignedJWTParameters(
-        issuer=who["client_id"],
-        subject=who["client_id"],
-        signing_algorithm="ES256",
-        signing_key=pathlib.Path(os.environ["CLIENT_KEY"]).read_text(),
+def provider():
+    service = {"server_url": url, "storage": Storage(), "client_id": given["CLIENT_ID"], "issuer": given["ISSUER"]}
+    if way == "key":
+        signed = SignedJWTParameters(
+            issuer=given["CLIENT_ID"],
+            subject=given["CLIENT_ID"],
+            signing_key=given["PRIVATE_KEY"],
+            signing_algorithm="ES256",
+        )
+        return PrivateKeyJWTOAuthProvider(assertion_provider=signed.create_assertion_provider(), **service)
+    method = f"client_{way}"
+    return ClientCredentialsOAuthProvider(
+        client_secret=given["CLIENT_SECRET"], token_endpoint_auth_method=method, **service
     )
-    return {"auth": PrivateKeyJWTOAuthProvider(**who, assertion_provider=signed.create_assertion_provider())}
 
 
-async def main():
-    async with httpx.AsyncClient(timeout=30, **authentication()) as http_client:
+async def call_twice(call):
+    for _ in range(2):
+        result = await call("whoami", {})
+        said = getattr(result, "structured_content", None) or result.structuredContent
+        print(json.dumps(said), flush=True)
+
+
+async def with_fastmcp():
+    from fastmcp import Client
+
+    async with Client(url, auth=given["TOKEN"] if way == "header" else provider()) as client:
+        await call_twice(client.call_tool)
+
+
+async def with_sdk():
+    let_in = {"headers": {"Authorization": f"Bearer {given['TOKEN']}"}} if way == "header" else {"auth": provider()}
+    async with httpx.AsyncClient(timeout=30, **let_in) as http_client:
         async with streamable_http_client(url, http_client=http_client) as streams:
             async with ClientSession(streams[0], streams[1]) as session:
                 await session.initialize()
-                result = await session.call_tool("whoami")
-                result = result.model_dump(by_alias=True)
-                print(json.dumps(result["structuredContent"]))
+                await call_twice(session.call_tool)
 
 
-asyncio.run(main())
+asyncio.run(with_fastmcp() if library == "fastmcp" else with_sdk())
