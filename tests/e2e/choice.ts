@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Visit } from '../support/server/browser.ts'
-import { createPerson, type Person } from './person.ts'
+import { createPerson, type Person, personOf } from './person.ts'
 import type { ServerAddress } from './server-process.ts'
 
 /** How long the web app's page uses a token of the provider, whose tokens may live for some seconds only. */
@@ -67,13 +67,14 @@ export interface ChoosingPerson extends Person {
   change(clientId: string, to: { scope?: string; workspace?: string }): Promise<number[]>
 }
 
-/** Creates a person who is in `workspaces`, and chooses the first. */
+/** Creates a person who is in `workspaces`, and chooses the first; of an `account` that exists, in another browser. */
 export async function createChoosingPerson(
   server: ServerAddress,
   world: ChoiceWorld,
   workspaces: readonly string[],
+  account?: { email: string; password: string },
 ): Promise<ChoosingPerson> {
-  const person = await createPerson(server)
+  const person = account ? personOf(server, account) : await createPerson(server)
   world.list(person.email, workspaces)
   const tokens = { at: -Infinity, latest: '' }
   const send: ChoosingPerson['manage'] = async (method, id, body) => {

@@ -31,7 +31,10 @@ const boxes = (...texts: string[]): ScopeBox[] =>
 /** Offers both scopes to a client that asked for `asked` in this browser, and whose grant has `scope` now. */
 async function offered(scope: string, asked: readonly string[]): Promise<string[]> {
   await addGrant(store, grantSample('a', { scope, clientId: 'client' }))
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, asked, sealer)
+  const cookie = await rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, asked, {
+    store,
+    sealer,
+  })
   return shown((await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })).boxes)
 }
 
@@ -51,7 +54,10 @@ it('a client without a choice in this browser gets all boxes, ticked', async () 
   const ports = { store, sealer, runtime }
   expect(shown((await offerScopes([read, write], 'client', undefined, ports)).boxes)).toEqual(all)
   await offered(`mcp ${read}`, [])
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], sealer)
+  const cookie = await rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], {
+    store,
+    sealer,
+  })
   expect(shown((await offerScopes([read, write], 'other client', cookie, ports)).boxes)).toEqual(all)
 })
 
@@ -60,7 +66,10 @@ it.each<[what: string, by: Sealer]>([
   ['another server, whose key has the same id', sealerOf('ring', 2)],
 ])('a cookie of %s hides no box', async (_what, by) => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read} ${write}`, clientId: 'client' }))
-  const cookie = rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], by)
+  const cookie = await rememberChoice(undefined, { clientId: 'client', grantId: 'grant a' }, [], {
+    store,
+    sealer: by,
+  })
   const { boxes } = await offerScopes([read, write], 'client', cookie, { store, sealer, runtime })
   expect(shown(boxes)).toEqual([`+${read}`, `+${write}`])
 })
@@ -77,7 +86,10 @@ it.each<[what: string, cookie: () => string]>([
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const ports = { store, sealer, runtime }
   expect(await offerScopes([read], 'client', cookie(), ports)).toEqual({ boxes: boxes(`+${read}`) })
-  const next = rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, [], sealer)
+  const next = await rememberChoice(cookie(), { clientId: 'client', grantId: 'grant a' }, [], {
+    store,
+    sealer,
+  })
   expect(await offerScopes([read], 'client', next, ports)).toEqual({ boxes: [], replaces: 'grant a' })
 })
 
@@ -94,18 +106,39 @@ it.each<[what: string, left: ScopeBox[] | undefined, chosen: string]>([
 it('a client that asks for less does not make the browser forget what was left out', async () => {
   await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
   const of = { clientId: 'client', grantId: 'grant a' }
-  const first = rememberChoice(undefined, of, [read, write], sealer)
-  const less = rememberChoice(first, of, [read], sealer)
+  const first = await rememberChoice(undefined, of, [read, write], { store, sealer })
+  const less = await rememberChoice(first, of, [read], { store, sealer })
   const ports = { store, sealer, runtime }
   expect(shown((await offerScopes([read, write], 'client', less, ports)).boxes)).toEqual([`-${write}`])
 })
+
+it.each<[what: string, end: boolean]>([
+  ['', false],
+  [' and was signed out', true],
+])(
+  'a client that asked for less%s and then asks again gets a ticked box for what it had, and none for what was left out',
+  async (_what, end) => {
+    const ports = { store, sealer, runtime }
+    const [a, b] = ['a', 'b'].map((id) => ({ clientId: 'client', grantId: `grant ${id}` })) as [
+      Parameters<typeof rememberChoice>[1],
+      Parameters<typeof rememberChoice>[1],
+    ]
+    await addGrant(store, grantSample('a', { scope: `mcp ${read}`, clientId: 'client' }))
+    const first = await rememberChoice(undefined, a, [read, write], ports)
+    if (end) await store.endGrant('grant a', 'revoked_by_client', runtime.now())
+    await addGrant(store, grantSample('b', { scope: 'mcp', clientId: 'client' }))
+    const less = await rememberChoice(first, b, [], ports)
+    const { boxes: again } = await offerScopes([read, write], 'client', less, ports)
+    expect(shown(again)).toEqual([`+${read}`, `-${write}`])
+  },
+)
 
 it('the choices of a browser stay within 3,000 characters, and begin with the newest', async () => {
   const longScopes = Array.from({ length: 10 }, (_, index) => `notes:${index}:${'x'.repeat(50)}`)
   let cookie: string | undefined
   for (let index = 0; index < 30; index += 1) {
     const of = { clientId: `client ${index}`, grantId: 'grant a' }
-    cookie = rememberChoice(cookie, of, longScopes, sealer)
+    cookie = await rememberChoice(cookie, of, longScopes, { store, sealer })
     expect(cookie.length).toBeLessThan(3000)
   }
   await addGrant(store, grantSample('a'))
@@ -115,6 +148,6 @@ it('the choices of a browser stay within 3,000 characters, and begin with the ne
   expect(await of('client 28')).toEqual([`-${longScopes[0]}`])
   expect(await of('client 0')).toEqual([`+${longScopes[0]}`])
   const tooMany = Array.from({ length: 200 }, (_, index) => `notes:${index}:long`)
-  const none = rememberChoice(cookie, { clientId: 'x', grantId: 'grant a' }, tooMany, sealer)
+  const none = await rememberChoice(cookie, { clientId: 'x', grantId: 'grant a' }, tooMany, { store, sealer })
   expect(none.length).toBeLessThan(3000)
 })

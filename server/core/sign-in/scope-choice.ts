@@ -27,7 +27,7 @@ const choicesUse = 'drawbridge choices'
 interface RememberedChoice {
   clientHash: string
   grantId: string
-  /** Scopes that were asked for, then or before: what the grant has not of them was left out, or taken back. */
+  /** Scopes that were asked for, or left out or taken back before: what the grant has not of them was left out, or taken back. */
   seen: readonly string[]
 }
 
@@ -61,17 +61,20 @@ export async function offerScopes(
 }
 
 /** Adds a choice to those of a browser, which sent the cookie `sealed`. Returns the new cookie. */
-export function rememberChoice(
+export async function rememberChoice(
   sealed: string | undefined,
   { clientId, grantId }: { clientId: string; grantId: string },
   asked: readonly string[],
-  sealer: Sealer,
-): string {
+  { store, sealer }: Pick<ScopeChoicePorts, 'store' | 'sealer'>,
+): Promise<string> {
   const clientHash = hashSecret(clientId)
   const known = openChoices(sealed, sealer)
-  const earlier = known.find((other) => other.clientHash === clientHash)?.seen ?? []
-  // A client that asks for less this time may ask for the rest again.
-  const seen = [...new Set([...asked, ...earlier])]
+  const earlier = known.find((other) => other.clientHash === clientHash)
+  const record = earlier && (await store.findGrant(earlier.grantId))
+  const held = record?.grant.scope.split(' ')
+  // A client that asks for less this time may ask again for the rest: for what it had, and for what was left out.
+  const leftOut = (held && earlier?.seen.filter((scope) => !held.includes(scope))) ?? []
+  const seen = [...new Set([...asked, ...leftOut])]
   const others = known.filter((other) => other.clientHash !== clientHash)
   const choices: RememberedChoice[] = [{ clientHash, grantId, seen }, ...others]
   while (JSON.stringify(choices).length > maxLength) choices.pop()

@@ -86,16 +86,17 @@ export function refuseChoice(
 }
 
 /** Lets the browser remember the choice, for a step-up, where the server has scopes to choose. */
-export function withChoice(
+export async function withChoice(
   answer: Response,
   grantId: string,
   subject: ClientSubject,
-  { request, ports: { scopes, cookies, sealer } }: LoginVisit,
-): Response {
+  { request, ports }: LoginVisit,
+): Promise<Response> {
+  const { scopes, cookies } = ports
   const asked = scopes.optionalOf(askedScope(subject))
   if (scopes.optional.length === 0) return answer
   const of = { clientId: choosing(subject), grantId }
-  const sealed = rememberChoice(cookies.choices.read(request), of, asked, sealer)
+  const sealed = await rememberChoice(cookies.choices.read(request), of, asked, ports)
   answer.headers.append('set-cookie', cookies.choices.write(sealed))
   return answer
 }
