@@ -1,60 +1,15 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type ChoiceWorld,
-  type ChoosingPerson,
-  createChoiceWorld,
-  createChoosingPerson,
-  placeIn,
-} from '../e2e/choice.ts'
+import { type ChoiceWorld, createChoiceWorld, createChoosingPerson, placeIn } from '../e2e/choice.ts'
 import { register } from '../e2e/plain-client.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { buildGoServer } from '../support/bridge/process/go-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
-import { goProgram } from './go-program.ts'
+import { startGoClient } from './go-client.ts'
 
 let server: ServerProcess
 let world: ChoiceWorld
 const folder = temporaryFolder(afterAll)
-
-/** A client of the Go SDK in its own process. */
-interface GoClient {
-  /** Calls a tool, signing in as `person` whenever it asks. Returns how often that was, and the text or the error. */
-  call(tool: string): Promise<{ signIns: number; text?: string; failed?: string }>
-  close(): Promise<void>
-}
-
-function startGoClient(person: ChoosingPerson, id = ''): GoClient {
-  const program = goProgram(fileURLToPath(new URL('go-server/', import.meta.url)))
-  const child = spawn(program, ['-client', server.mcpUrl, '-client-id', id])
-  child.stderr.pipe(process.stderr)
-  const ended = once(child, 'close')
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return {
-    async call(tool) {
-      child.stdin.write(`${tool}\n`)
-      for (let signIns = 0; ; signIns += 1) {
-        const line = await lines.next()
-        if (line.done === true) throw new Error('The Go client ended.')
-        const said = JSON.parse(line.value) as { authorize?: string; text?: string; failed?: string }
-        if (said.authorize === undefined) return { signIns, ...said }
-        const url = new URL(said.authorize)
-        // The library asks for what the challenge names; applications that know the scopes of a server add them.
-        if (person.seen.length === 0)
-          url.searchParams.set('scope', 'mcp notes:read notes:write offline_access')
-        child.stdin.write(`${(await person.allow(url)).href}\n`)
-      }
-    },
-    async close() {
-      child.stdin.end()
-      await ended
-    },
-  }
-}
 
 describe.skipIf(!(await buildGoServer()))('a client of the Go SDK whose user chooses', () => {
   beforeAll(async () => {
@@ -76,7 +31,15 @@ describe.skipIf(!(await buildGoServer()))('a client of the Go SDK whose user cho
       person.leaveOut = ['notes:write']
       person.workspace = 'team-1'
       const registered = kind === 'that was registered' && (await register(server, { client_name: 'Go' }))
-      const client = startGoClient(person, registered ? registered.client_id : undefined)
+      const client = startGoClient(server.mcpUrl, {
+        id: registered ? registered.client_id : '',
+        allow(url) {
+          // The library asks for what the challenge names; applications that know the scopes of a server add them.
+          if (person.seen.length === 0)
+            url.searchParams.set('scope', 'mcp notes:read notes:write offline_access')
+          return person.allow(url)
+        },
+      })
       try {
         const first = await client.call('where')
         let place = placeIn(first.text ?? '')

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"log"
 	"net/url"
 	"os"
@@ -42,6 +43,9 @@ func runClient(address, id string) {
 				return nil, err
 			}
 			query := final.Query()
+			if reason := query.Get("error"); reason != "" {
+				return nil, errors.New(reason)
+			}
 			return &auth.AuthorizationResult{Code: query.Get("code"), State: query.Get("state"), Iss: query.Get("iss")}, nil
 		},
 	}
