@@ -196,10 +196,14 @@ export interface SessionProvider {
   }): Promise<{ secret: string }>
   /** Rejects with `wrong_code`. */
   emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
-  /** `secret` stays on the server until {@link SessionProvider.socialFinish}; `state` if the return has it: a new id of the sign-in. */
+  /**
+   * `secret` stays on the server until {@link SessionProvider.socialFinish}; `state` if the return has it: a new id of the sign-in.
+   * With `isFresh` the provider is asked not to answer from an earlier sign-in, as far as its protocol can say so.
+   */
   socialStart(input: {
     method: string
     callbackUrl: string
+    isFresh?: boolean
   }): Promise<{ url: string; secret: string; state?: string }>
   /** For the company with that domain; returns like a social sign-in. Rejects with `unknown_domain`. */
   ssoStart?(input: {

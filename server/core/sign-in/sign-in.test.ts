@@ -300,7 +300,7 @@ describe('social sign-in', () => {
 
   it('social sign-in goes to the provider with our callback and comes back to its request', async () => {
     expect(await begin('a')).toBe('https://provider/authorize?flow=1')
-    expect(started).toEqual([{ method: 'google', callbackUrl: ports.callbackUrl }])
+    expect(started).toEqual([{ method: 'google', callbackUrl: ports.callbackUrl, isFresh: false }])
     expect(await returnWith({ code: 'code for 1' })).toEqual({
       kind: 'returned',
       step: signedIn(),

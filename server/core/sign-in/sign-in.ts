@@ -91,7 +91,8 @@ export async function startSocialSignIn(
   if (!social.some(({ id }) => id === method)) {
     throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
   }
-  return leave(purpose, () => provider.socialStart({ method, callbackUrl }), visitor, ports)
+  const isFresh = purpose.kind === 'account' && purpose.token !== undefined
+  return leave(purpose, () => provider.socialStart({ method, callbackUrl, isFresh }), visitor, ports)
 }
 
 /** For the company of the posted address or domain. Rejects with `bad_domain` uncounted, and with `unknown_domain`, which counts. */

@@ -74,7 +74,7 @@ describe('a personal token of a user of an OpenID provider', () => {
   } as const
 
   it.each<[sessions: 'many' | 'one']>([['many'], ['one']])(
-    'a personal token is refreshed for its days and ends with the user at the provider (PROVIDER_SESSIONS=%s)',
+    'a personal token asks for a fresh sign-in, is refreshed for its days, and ends with the user at the provider (PROVIDER_SESSIONS=%s)',
     async (providerSessions) => {
       const provider = await startOidcServer({ callbackUrl: 'http://localhost:8787/oauth/callback' })
       opened.push(provider)
@@ -84,8 +84,14 @@ describe('a personal token of a user of an OpenID provider', () => {
         runtime,
       )
       opened.push(server)
-      const signIn = async (asked: URL): Promise<URL> => provider.visit(asked.href, 'sign in')
+      const ages: (string | null)[] = []
+      const signIn = async (asked: URL): Promise<URL> => {
+        ages.push(asked.searchParams.get('max_age'))
+        return provider.visit(asked.href, 'sign in')
+      }
       const [first, second] = [await make(server, signIn), await make(server, signIn)]
+      // The page of connections takes an earlier sign-in at the provider; a token needs a fresh one.
+      expect(ages).toEqual([null, '0', null, '0'])
       for (let day = 0; day < 3; day += 1) {
         runtime.advance(7200)
         expect([await statusOf(server, first), await statusOf(server, second)]).toEqual([200, 200])

@@ -40,7 +40,10 @@ export function createOidcProvider(
 
     ping: () => pingOidcProvider(config, connect, runtime),
 
-    socialStart: ({ callbackUrl }) => startOidcSignIn(config, callbackUrl, connect, runtime),
+    socialStart({ callbackUrl, isFresh }) {
+      const parameters = { ...config.parameters, ...(isFresh && { max_age: '0' }) }
+      return startOidcSignIn({ ...config, parameters }, callbackUrl, connect, runtime)
+    },
 
     async socialFinish(given) {
       return { kind: 'signed_in', signIn: await finishOidcSignIn(given, config, verifyJwt, connect, runtime) }
