@@ -113,6 +113,18 @@ describe.runIf(process.platform === 'linux')('the dialogue of init', () => {
     expect(shown()).not.toContain('Who signs')
   })
 
+  it('an empty line leaves out the client secret', async () => {
+    const client = ['--provider-url', 'http://127.0.0.1:1/realm', '--provider-client-id', 'drawbridge']
+    const others = ['--app-url', 'http://localhost:3000', '--target', 'local', '--tools', 'none']
+    const argv = ['--provider', 'oidc', ...client, ...others]
+    const { answer, shown, ended } = openTerminal(argv)
+    await answer('empty for none: ', '')
+    await answer('Write them? (yes, no) [yes]: ', '')
+    expect(await ended).toBe(0)
+    expect(shown()).not.toContain('expected an answer')
+    expect(envFile()).not.toHaveProperty('DRAWBRIDGE_PROVIDER_CLIENT_SECRET')
+  })
+
   it('settings that are there end init before it asks anything', async () => {
     writeFileSync(join(folder, 'drawbridge.env'), 'mine')
     const { shown, ended } = openTerminal()

@@ -120,6 +120,10 @@ describe('the files of a place', () => {
           expect(typeof text, variable).toBe('string')
         expect(parsed.rest).toEqual(filesOfPlaces[name]!(readTemplate(`deploy/${name}`)).rest)
         Object.assign(variables, parsed.variables)
+        const set = read(name)
+          .replaceAll(/^\s*#.*$/gm, '')
+          .match(/DRAWBRIDGE_\w+/g)
+        expect(set ?? []).toEqual([...new Set(set)])
         if (kind === 'platform')
           expect(read(name)).not.toMatch(/hunter2|the # |SIGN_IN_SECRET(?!\n +sync: false)/)
       }
@@ -150,6 +154,8 @@ describe('the files of a place', () => {
       expect(redirects.length > 0).toBe(provider !== 'app')
       const [, page = '', anchor = ''] = /(docs\/[\w-]+\.md)#([\w-]+)$/.exec(next) ?? []
       expect(page !== '').toBe(kind === 'platform')
+      // The proxies of Fly.io have addresses that only the person can get.
+      expect(next.includes('fly ips allocate-v4 --shared')).toBe(target === 'fly')
       if (page !== '')
         expect(readTemplate(page).toLowerCase().replaceAll('.', '')).toContain(
           `\n## ${anchor.replace('-', ' ')}\n`,
@@ -157,27 +163,36 @@ describe('the files of a place', () => {
     },
   )
 
-  it('an image copies the tools, the upstream and the rules from where they are in the folder', async () => {
+  it.each([
+    ['mine.mjs', 'rules.json'],
+    // The names in the examples of deploy/.
+    ['my-tools.mjs', 'access.json'],
+  ])('an image copies %s and %s from where they are in the folder', async (tools, rules) => {
     mkdirSync(at('lib'))
-    writeFileSync(at('lib/mine.mjs'), 'export const tools = []')
-    const { files } = await initAt(
-      'fly',
-      'supabase',
-      '--tools',
-      './lib/mine.mjs',
-      '--access',
-      'lib/rules.json',
-    )
+    writeFileSync(at(`lib/${tools}`), 'export const tools = []')
+    const { files } = await initAt('fly', 'supabase', '--tools', `./lib/${tools}`, '--access', `lib/${rules}`)
     expect(files).not.toContain('tools.mjs')
     expect(parseToml(read('fly.toml'))['env']).toMatchObject({
-      DRAWBRIDGE_TOOLS: '/etc/drawbridge/mine.mjs',
-      DRAWBRIDGE_ACCESS: '/etc/drawbridge/rules.json',
+      DRAWBRIDGE_TOOLS: `/etc/drawbridge/${tools}`,
+      DRAWBRIDGE_ACCESS: `/etc/drawbridge/${rules}`,
     })
-    expect(read('Dockerfile')).toMatch(/^COPY \S+ lib\/mine\.mjs\* \S+ lib\/rules\.json\* /m)
+    const [copied = ''] = /^COPY .*/m.exec(read('Dockerfile')) ?? []
+    expect(copied.split(' ')).toEqual(expect.arrayContaining([`lib/${tools}*`, `lib/${rules}*`]))
     expect(read('.dockerignore').split('\n')).toEqual(
-      expect.arrayContaining(['!lib/mine.mjs', '!lib/rules.json']),
+      expect.arrayContaining([`!lib/${tools}`, `!lib/${rules}`]),
     )
   })
+
+  it.each(['fly', 'railway', 'render', 'cloud-run'])(
+    'a setting that %s has a value for is the one that is given',
+    async (target) => {
+      await initAt(target, 'supabase', '--trusted-proxies', 'private, 198.51.100.7')
+      const name = targets[target]?.files.find((file) => file !== 'railway.json') ?? ''
+      const { variables } = filesOfPlaces[name]!(read(name))
+      expect(variables['DRAWBRIDGE_TRUSTED_PROXIES']).toBe('private, 198.51.100.7')
+      expect(read(name).match(/DRAWBRIDGE_TRUSTED_PROXIES/g)).toHaveLength(1)
+    },
+  )
 
   it('with an upstream a place has no tools', async () => {
     await initAt('railway', 'supabase', '--upstream', 'http://10.0.0.9:9000/mcp')
@@ -221,7 +236,14 @@ describe('the files of a place', () => {
       'DRAWBRIDGE_STORE: needed for --target cloud-run: the URL of a Postgres. As a secret it has no flag: set the variable.',
     ],
     ['fly', ['--provider', 'none'], '--provider: none is for trying it out on this computer'],
+    [
+      'nextjs',
+      ['--provider', 'app'],
+      'DRAWBRIDGE_STORE: needed for --target nextjs: the URL of a Postgres. As a secret it has no flag: set the variable.',
+    ],
     ['fly', ['--provider', 'app', '--tools', '../mine.mjs'], '--tools: must be in this folder'],
+    ['fly', ['--provider', 'app', '--upstream', '/srv/up.json'], '--upstream: must be in this folder'],
+    ['nextjs', ['--provider', 'app', '--tools', '../mine.ts'], '--tools: must be in this folder'],
     [
       'caddy',
       ['--provider', 'app', '--base-url', 'https://a.example.org/mcp'],
@@ -316,6 +338,12 @@ describe('a Next.js app', () => {
     await initAt('nextjs', 'app', '--force')
     expect(read('.env.local')).toMatch(/^A=1\nB=2\nDRAWBRIDGE_BASE_URL=/)
     expect(read('.env.local')).not.toContain('LOG')
+  })
+
+  it('an empty .env.local is not in the way', async () => {
+    writeFileSync(at('.env.local'), '')
+    await initAt('nextjs', 'app')
+    expect(read('.env.local')).toMatch(/^DRAWBRIDGE_BASE_URL=/)
   })
 
   it('the route imports tools of the app, or none', async () => {

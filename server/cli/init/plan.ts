@@ -98,7 +98,7 @@ const entries: Readonly<Record<string, (name: string, text: string, isSecret: bo
 /** The person's settings in such a file, between two of its comments. */
 const yours = /(?<=# Your settings:\n)[^]*?(?= *# Instead of TOOLS)/
 
-/** Puts the person's values into the place of the examples. What the place itself decides stays. */
+/** Puts the person's values into the place of the examples. What the place itself decides stays, unless it is given. */
 function filled(name: string, { config, files, given }: Answers): string {
   const { host } = new URL(config.baseUrl)
   const entry = entries[name]
@@ -121,8 +121,18 @@ function filled(name: string, { config, files, given }: Answers): string {
   if (!entry) return text
   const ofPlace = text.replace(yours, '').replaceAll(/^ *#.*/gm, '')
   const decided = new Set(ofPlace.match(/DRAWBRIDGE_\w+/g))
-  const lines = given
-    .filter(({ setting }) => !decided.has(variableOf(setting)))
-    .map(({ setting, text: value }) => entry(variableOf(setting), value, isSecret(setting, value)))
-  return text.replace(yours, () => lines.join(''))
+  const lines: string[] = []
+  let rest = text
+  for (const { setting, text: value } of given) {
+    const variable = variableOf(setting)
+    const line = entry(variable, value, isSecret(setting, value))
+    if (!decided.has(variable)) lines.push(line)
+    else if (!isSecret(setting, value)) rest = rest.replace(lineOf(variable), () => line)
+  }
+  return rest.replace(yours, () => lines.join(''))
+}
+
+/** Matches a variable in the file of a platform, also with its value on lines of its own. */
+function lineOf(variable: string): RegExp {
+  return new RegExp(`^ *(?:- key: )?${variable}\\b.*\\n(?: +value: .*\\n(?: {10}.*\\n)*)?`, 'm')
 }
