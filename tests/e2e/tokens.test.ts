@@ -13,6 +13,7 @@ import {
 import type { OAuthClientProvider as ProviderOne } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { runCommand as runBridge } from '../support/bridge/cli/command-run.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBridge, type BridgeHome, createBridgeHome } from './bridge-process.ts'
 import { runCommand } from './command-process.ts'
@@ -74,6 +75,30 @@ const byKey = () => ({
   expectedIssuer: server.baseUrl,
 })
 
+async function serviceToken(of: typeof service): Promise<string> {
+  const credentials = btoa(`${of.client_id}:${of.client_secret}`)
+  const answer = await server.fetch(`${server.baseUrl}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${credentials}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  const { access_token: token } = (await answer.json()) as { access_token: string }
+  server.secrets.note('access_token', token)
+  return token
+}
+
+/** Returns how `drawbridge doctor` ends with a token, and its last finding. */
+async function diagnose(token: string): Promise<[code: number, finding: string]> {
+  const environment = { DRAWBRIDGE_TOKEN: token }
+  const { code, json } = await runBridge(['doctor', server.mcpUrl, '--json'], {
+    home: home.path,
+    environment,
+  })
+  const { checks } = json() as { checks: { message: string; fix?: string }[] }
+  const { message = '', fix = '' } = checks.at(-1) ?? {}
+  return [code, `${message} ${fix}`]
+}
+
 describe('a service', () => {
   it.each<[sdk: string, era: 1 | 2, provider: () => ProviderOne | ProviderTwo, name: string]>([
     ['SDK 1, with a secret', 1, () => new CredentialsOne(bySecret()), 'Nightly report'],
@@ -102,14 +127,7 @@ describe('a service', () => {
 
   it('the list of grants shows its tokens, and removing it ends them', async () => {
     const other = await addService(server, 'Short-lived')
-    const credentials = btoa(`${other.client_id}:${other.client_secret}`)
-    const answer = await server.fetch(`${server.baseUrl}/oauth/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${credentials}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    })
-    const { access_token: token } = (await answer.json()) as { access_token: string }
-    server.secrets.note('access_token', token)
+    const token = await serviceToken(other)
     const ping = async (): Promise<number> =>
       (
         await server.fetch(server.mcpUrl, {
@@ -130,8 +148,12 @@ describe('a service', () => {
 
 describe('a personal token', () => {
   let token: string
+  let ended: string
   beforeAll(async () => {
     token = await makePersonalToken(server, person)
+    ended = await makePersonalToken(server, person)
+    const argv = ['grants', 'revoke', '--token', '-', '--json']
+    expect((await runCommand(server, argv, { stdin: `${ended}\n` })).code).toBe(0)
   })
 
   it.each([1, 2] as const)('a client of SDK %i calls with it in a header', async (era) => {
@@ -158,6 +180,24 @@ describe('a personal token', () => {
     const last = token.endsWith('0') ? '1' : '0'
     expect(curl(token.slice(0, -1) + last)).toMatch(/invalid_token.*401$/s)
   })
+
+  it.each<[what: string, token: () => string | Promise<string>, code: number, finding: RegExp]>([
+    ['a personal token', () => token, 0, /has 4 tools/],
+    ['the token of a service', () => serviceToken(service), 0, /has 4 tools/],
+    [
+      'a mistyped personal token',
+      () => token.replace(/^mcpt_./, 'mcpt_~'),
+      3,
+      /mistyped, expired or ended.*unset/,
+    ],
+    ['half a personal token', () => token.slice(0, 30), 3, /mistyped, expired or ended.*unset/],
+    ['a token that has ended', () => ended, 3, /mistyped, expired or ended.*unset/],
+  ])(
+    'doctor says with %s in DRAWBRIDGE_TOKEN whether the server takes it',
+    async (_what, of, code, finding) => {
+      expect(await diagnose(await of())).toEqual([code, expect.stringMatching(finding)])
+    },
+  )
 
   it('the bridge calls with it from DRAWBRIDGE_TOKEN, and an operator ends it from stdin', async () => {
     const environment = { DRAWBRIDGE_TOKEN: token }

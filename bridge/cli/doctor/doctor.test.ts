@@ -102,7 +102,7 @@ describe('doctor', () => {
     expect(code).toBe(3)
     expect(checks.at(-1)).toMatchObject({
       name: 'session',
-      message: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
+      message: expect.stringContaining('does not accept the token of DRAWBRIDGE_TOKEN: it is mistyped'),
       fix: expect.stringContaining('unset DRAWBRIDGE_TOKEN'),
     })
   })

@@ -76,8 +76,10 @@ const fixedHeader = {
 /** A sign-in would not help: the fixed token is sent anyway. */
 const fixedFailures = {
   environment: {
-    sentence: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
-    nextStep: 'Set a valid token; or unset DRAWBRIDGE_TOKEN and run: drawbridge login {url}',
+    sentence:
+      'The server does not accept the token of DRAWBRIDGE_TOKEN: it is mistyped, expired or ended, or for another server.',
+    nextStep:
+      'Set a new token, from where this one came; or unset DRAWBRIDGE_TOKEN and run: drawbridge login {url}',
   },
   header: fixedHeader,
   other_header: fixedHeader,
