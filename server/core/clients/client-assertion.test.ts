@@ -1,6 +1,6 @@
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { exportJWK, importJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
@@ -122,6 +122,13 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
           .setProtectedHeader({ alg: 'HS256', kid: 'ec' })
           .sign(encodeUtf8(JSON.stringify(pairs.ES256.jwk))),
     ],
+    [
+      'RFC 8725 3.1: an algorithm that metadata does not list, with a key of the client: RS512',
+      async () => {
+        const privateKey = await importJWK(await exportJWK(pairs.RS256.privateKey), 'RS512')
+        return new SignJWT(claims).setProtectedHeader({ alg: 'RS512', kid: 'rsa' }).sign(privateKey)
+      },
+    ],
     ['RFC 8725 3.11: a typ of another use', () => sign({}, pairs.ES256, { typ: 'at+jwt' })],
     [
       'a crit that nobody understands: RFC 7515 4.1.11',
@@ -197,7 +204,8 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     }
     const keys: ClientKeys = { kind: 'jwks_uri', uri: 'https://client.example/jwks' }
     await verify(await sign(), createPorts({ fetchKeys }), keys)
-    await expect(verify(await sign({ exp: start - 99 }), createPorts({ fetchKeys }), keys)).rejects.toThrow()
+    for (const changes of [{ exp: start - 99 }, { nbf: start + 60 }])
+      await expect(verify(await sign(changes), createPorts({ fetchKeys }), keys)).rejects.toThrow()
     expect(asked).toEqual([{ uri: 'https://client.example/jwks', kid: 'ec', known: true }])
     const unused = publicClient({ id, keys, expiresAt: start + 86_400 })
     await verifyClientAssertion(unused, await sign(), createPorts({ fetchKeys }))
