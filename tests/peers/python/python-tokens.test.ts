@@ -90,6 +90,6 @@ describe.skipIf(!hasPythonPeers())('Python jobs without a person', { timeout: 12
     }
     const secrets = { CLIENT_ID: id, CLIENT_SECRET: service.client_secret, PRIVATE_KEY: signer.pem }
     expect(await runJob(peer, way, secrets)).toEqual([caller, caller])
-    expect(issued()).toBe(before + 1)
+    await expect.poll(issued).toBe(before + 1)
   })
 })
