@@ -193,8 +193,6 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
         401,
         expect.stringContaining('resource_metadata='),
       ])
-      const page = await server.fetch(`${server.baseUrl}/`, { headers: { accept: 'text/html' } })
-      expect(await page.text()).not.toContain('opening_hours')
     })
   })
 
