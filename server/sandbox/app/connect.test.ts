@@ -118,7 +118,7 @@ describe('a user who is signed in to the demo app', () => {
     expect(again.status).toBe(400)
     expect(again.html).toContain('Sales &amp; &lt;b&gt;more&lt;/b&gt;')
     expect(
-      [...again.html.matchAll(/name="scope" value="([^"]*)"\s+checked/g)].map(([, name]) => name),
+      [...again.html.matchAll(/name="scope"\s+value="([^"]*)"\s+checked/g)].map(([, name]) => name),
     ).toEqual(['notes:write'])
     const { access_token: token, scope } = await tokensOf(await allow(again, { workspace: 'legal' }))
     expect(scope).toBe('mcp notes:write')
