@@ -19,15 +19,15 @@ interface Bar {
 }
 const [fastmcp, toolhive] = [peerName('FastMCP'), peerName('ToolHive')]
 const httpBars: readonly Bar[] = [
-  { peer: passThrough, time: 2.2, rate: 0.85 },
+  { peer: passThrough, time: 4, rate: 0.5 },
   { peer: fastmcp, time: 1, rate: 1 },
-  { peer: toolhive, time: 1, rate: 1 },
+  { peer: toolhive, time: 1.8, rate: 0.9 },
 ]
 const [supergateway, mcpProxy] = [peerName('supergateway'), peerName('mcp-proxy')]
 const mcpProxyOfPypi = peerName('mcp-proxy of PyPI')
 const commandBars: readonly Bar[] = [
-  { peer: supergateway, time: 1.25, rate: 0.85 },
-  { peer: mcpProxy, time: 1, rate: 1 },
+  { peer: supergateway, time: 1.9, rate: 0.32 },
+  { peer: mcpProxy, time: 1, rate: 0.6 },
   { peer: mcpProxyOfPypi, time: 1, rate: 1 },
 ]
 
