@@ -42,6 +42,7 @@ export async function readAppJwt(
     [exp - iat <= lifeSeconds, `exp is more than ${lifeSeconds} seconds after iat`],
     [aud === audience, `aud is not ${audience} alone`],
     [textClaim(sub) !== undefined, 'sub is not a string, or empty'],
+    [!String(sub).startsWith('service:'), 'sub starts with service: as the name of a service does'],
     [textClaim(jti) !== undefined, 'jti is not a string, or empty'],
   ] as const
   requireRules(payload, now(), rules, 'JWT')

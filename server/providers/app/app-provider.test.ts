@@ -69,6 +69,7 @@ describe('the proof of a user', () => {
     ['with a number as id', { jti: 7 }, /jti/],
     ['with an empty id', { jti: '' }, /jti/],
     ['without a user', { sub: undefined }, /sub/],
+    ['for a user with the name of a service', { sub: 'service:mcpc_1' }, /service/],
     ['with an empty user', { sub: '' }, /sub/],
     ['with a number as user', { sub: 7 }, /sub/],
     ['with a long user', { sub: 'x'.repeat(256) }, /sub/],
