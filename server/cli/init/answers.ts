@@ -134,7 +134,7 @@ function hintsFor(
 
 const nextStep = 'For flags and examples: drawbridge-server init --help'
 
-/** Returns a name `of` a table: what is given, else the answer to a question. */
+/** Returns a name `of` a table: the given one, else the answer to a question. */
 async function choose(
   dialogue: Dialogue,
   flag: string,
@@ -167,7 +167,7 @@ function settle(known: Known): void {
     known.set('providerUrl', url.replace(/\/?$/, '/auth/v1'))
 }
 
-/** Adds what is not given, and what follows from what is. */
+/** Adds missing settings, and those that follow from the others. */
 function addDefaults(known: Known, { kind, settings: ofPlace }: Target, secrets: Settings): void {
   const { hostname = '', port } = webUrl(known.get('baseUrl') ?? '') ?? {}
   const appUrl = known.get('appUrl')

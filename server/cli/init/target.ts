@@ -25,7 +25,7 @@ const start = 'drawbridge-server --env-file drawbridge.env'
 const image = ['Dockerfile', '.dockerignore']
 const pack = `npm pack drawbridge-server@${version}`
 
-/** A platform whose section of docs/where-to-run.md goes on with what is in `drawbridge.env`, and `more`. */
+/** A platform whose section of docs/where-to-run.md goes on with the settings of `drawbridge.env`, and `more`. */
 function platform(files: readonly string[], needs: Target['needs'], section: string, more = ''): Target {
   const next = `${pack}, then, with the secrets of drawbridge.env${more}: docs/where-to-run.md#${section}`
   return { kind: 'platform', files: [...files, ...image], needs, next }

@@ -28,7 +28,7 @@ export interface ServiceTokenPorts extends AuthorizationCodePorts {
 
 /**
  * Issues an access token to a service for itself (RFC 6749 section 4.4): for an hour at most, without a refresh token, in a grant of its
- * own. The scope is what is left of the request within the service's own. Throws `invalid_scope`, `invalid_target`, or
+ * own. Its scope: the request, limited to the service's own. Throws `invalid_scope`, `invalid_target`, or
  * `temporarily_unavailable` (429). Does not check that `client` is a service, and authenticated.
  */
 export async function issueServiceToken(

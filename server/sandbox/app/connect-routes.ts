@@ -11,7 +11,7 @@ import { appPage, type DemoView, type ShowPage } from './page.ts'
 const maxCallMs = 10_000
 const requestCookie = 'fieldnotes-request'
 
-/** An answer of `/oauth/app`, in the language of the browser: what is asked, where the browser goes next, or why not. */
+/** An answer of `/oauth/app`, in the language of the browser: the request, where the browser goes next, or a refusal. */
 interface AppAnswer {
   purpose?: 'client' | 'device' | 'connections'
   sentences?: readonly string[]
