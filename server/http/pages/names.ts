@@ -23,8 +23,6 @@ let graphemes: Intl.Segmenter | undefined
  * direction-changing characters, no stacks of combining marks, and nothing that looks like a double quotation mark, which would let
  * the name end its own quotation and continue in our voice; `none` if nothing is left. Does not check whether the name is true, or resembles another one. The
  * result is still untrusted text to escape.
- *
- * @internal
  */
 export function claimedName(name: string, none: string): string {
   const plain = name
