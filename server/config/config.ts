@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import {
   defaultValues,
@@ -96,7 +97,7 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],
     appName: isTrial ? demoAppName : new URL(appUrl).host,
     // Apart, so that a token of a trial is unknown once the real provider serves: its client then signs in again.
-    store: { kind: 'sqlite', path: `.drawbridge/${isTrial ? 'trial' : 'server'}.db` },
+    store: { kind: 'sqlite', path: join('.drawbridge', isTrial ? 'trial.db' : 'server.db') },
     ...(isTrial && trialClient),
     ...config,
   }

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { parseList } from '@drawbridge/shared/settings/value.ts'
 import type { SealingKey } from '../core/seal.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -15,7 +15,7 @@ export function parseStore(text: string): StoreAddress {
   if (/^postgres(?:ql)?:\/\/./.test(text) && isUrl(text)) return { kind: 'postgres', url: text }
   const path = /^sqlite:(.+)$/.exec(text)?.[1]
   if (path === undefined) throw new TypeError('expected sqlite:PATH, postgres://HOST/DATABASE or memory:')
-  return { kind: 'sqlite', path }
+  return { kind: 'sqlite', path: path.replaceAll('/', sep) }
 }
 
 /** The text form of a store's address, without user and password. */

@@ -24,8 +24,7 @@ export async function installInWindows(windows: Windows, workspaces: readonly st
       const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
       archives.push(`Z:${join(folder, filename)}`)
     }
-    const { stdout: modules } = await run('npm', ['root', '--global'])
-    const npm = `Z:${join(modules.trim(), 'npm/bin/npm-cli.js')}`
+    const npm = `Z:${join(await npmFolder(), 'bin/npm-cli.js')}`
     const flags = [
       '--global',
       '--offline',
@@ -42,6 +41,12 @@ export async function installInWindows(windows: Windows, workspaces: readonly st
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Returns the folder of npm, which is JavaScript, and so runs in Windows too. */
+export async function npmFolder(): Promise<string> {
+  const { stdout: modules } = await run('npm', ['root', '--global'])
+  return join(modules.trim(), 'npm')
 }
 
 /** Takes out what only spares a question after Ctrl-C: the `cmd` of Wine stops at a label that is not there. */

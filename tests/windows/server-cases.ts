@@ -49,7 +49,8 @@ async function serverIn(windows: Windows, name: string): Promise<WindowsServer> 
   }
 }
 
-function outputOf(child: WindowsProcess): () => string {
+/** Collects what a process writes. */
+export function outputOf(child: WindowsProcess): () => string {
   let said = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => (said += String(chunk)))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { bridgeCases } from './bridge-cases.ts'
+import { cloneCases } from './clone-cases.ts'
 import { installCases } from './install-cases.ts'
 import { installInWindows } from './installed.ts'
 import { mcpbCases } from './mcpb-cases.ts'
@@ -21,4 +22,5 @@ describe.skipIf(wine === undefined)('in Windows', { timeout: 90_000 }, () => {
   installCases(() => windows)
   mcpbCases(() => windows)
   serverCases(() => windows)
+  cloneCases(() => windows)
 })

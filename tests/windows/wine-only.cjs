@@ -5,3 +5,5 @@ const { Socket } = require('node:net')
 Socket.prototype.setKeepAlive = function setKeepAlive() {
   return this
 }
+// Its consoles have no title, and Node ends where a program reads one, as the build does.
+process.title = 'node'

