@@ -9,7 +9,7 @@ export const bridgeWords: readonly [string, ...string[]] = isPublished
 /** Command that installs the bridge; in a clone of the repository until npm has it. */
 export const installBridge: string = isPublished
   ? 'npm install --global mcp-drawbridge'
-  : 'npm ci && npm pack -w bridge && npm install --global ./mcp-drawbridge-*.tgz'
+  : 'npm ci && npm pack -w bridge && npm install --global ./mcp-drawbridge-0.1.0.tgz'
 
 /** Which sentence says how to get the bridge. */
 export const bridgeNeeds: 'published' | 'unpublished' = isPublished ? 'published' : 'unpublished'

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
+import { installBridge } from '../published.ts'
 import { type ClientId, clientTable, type ClientWay } from './client-table.ts'
 import type { NamedServer } from './server-name.ts'
 
@@ -71,6 +73,21 @@ it.each(rows)(
     }
   },
 )
+
+it('the commands that install the bridge name the archive of this version, as no shell of Windows completes a name', () => {
+  for (const text of [installBridge, clientTable.stdio.ways[0]?.next(server)])
+    expect(text).toContain(`npm install --global ./mcp-drawbridge-${manifest.version}.tgz`)
+})
+
+it('a text that names a file in the folder of the user has its path on Windows too', () => {
+  const places = rows.flatMap(([, { ways }]) => ways.map(({ place = '' }) => place))
+  const named = places.filter((place) => place.includes('~/'))
+  expect(named.length).toBeGreaterThan(0)
+  for (const place of named) {
+    const [, path = ''] = /`~\/([^`]+)`/.exec(place) ?? []
+    expect(place).toContain(`(on Windows \`%USERPROFILE%\\${path.replaceAll('/', '\\')}\`)`)
+  }
+})
 
 describe('hostile names and URLs arrive as they are', () => {
   const hostile: NamedServer[] = [

@@ -8,7 +8,7 @@ import {
   shellWord,
 } from './add-command.ts'
 import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
-import { bridgeNeeds, installBridge } from '../published.ts'
+import { bridgeNeeds } from '../published.ts'
 import { bridgeTexts, clientTexts, type TextedClient } from './client-texts.ts'
 import { type LinkedClient, linkedClients } from './install-link.ts'
 import type { NamedServer } from './server-name.ts'
@@ -55,7 +55,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       link('cursor'),
       entry('cursor', {
-        place: '`~/.cursor/mcp.json`',
+        place: '`~/.cursor/mcp.json` (on Windows `%USERPROFILE%\\.cursor\\mcp.json`)',
         next: () => 'Open the MCP page of the settings and sign in there.',
       }),
     ],
@@ -98,11 +98,11 @@ type WayTexts = Pick<ClientWay, 'place' | 'texts' | 'next'>
 
 function textsOf(client: TextedClient): WayTexts {
   const { next, place }: { next: string; place?: string } = clientTexts[client]
-  const bridge = bridgeTexts[bridgeNeeds].replace('{install}', installBridge)
   return {
     ...(place !== undefined && { place }),
     texts: client,
-    next: ({ name }) => next.replace('{name}', () => shellWord(name)).replace('{bridge}', () => bridge),
+    next: ({ name }) =>
+      next.replace('{name}', () => shellWord(name)).replace('{bridge}', bridgeTexts[bridgeNeeds]),
   }
 }
 

@@ -20,7 +20,8 @@ export const clientTexts = {
     next: 'Zed asks you to sign in.',
   },
   windsurf: {
-    place: '`~/.codeium/windsurf/mcp_config.json`',
+    place:
+      '`~/.codeium/windsurf/mcp_config.json` (on Windows `%USERPROFILE%\\.codeium\\windsurf\\mcp_config.json`)',
     next: 'Refresh the list of MCP servers in Cascade and sign in.',
   },
   inspector: { next: 'Open the address that it prints, connect and sign in.' },
@@ -39,7 +40,7 @@ export const clientTexts = {
 export const bridgeTexts = {
   published: 'This way needs Node.js.',
   unpublished:
-    'This way needs Node.js and the bridge; to install it, run `{install}` in a clone of Drawbridge.',
+    'This way needs Node.js and the bridge; to install it in a clone of Drawbridge, run `npm ci`, `npm pack -w bridge` and `npm install --global ./mcp-drawbridge-0.1.0.tgz`.',
 } as const
 
 /** A client with texts. */

@@ -27,6 +27,10 @@ it.each([
     '  type token.txt | drawbridge token set https://a.example/mcp',
   ],
   ['use --static-oauth-client-info @FILE.', 'use --static-oauth-client-info "@FILE".'],
+  [
+    'Install it: npm ci && npm pack x && npm install --global ./x.tgz.',
+    'Install it: npm ci; npm pack x; npm install --global ./x.tgz.',
+  ],
   ['then press Enter and Ctrl-D.', 'then press Enter, Ctrl-Z and Enter.'],
 ])('asTyped turns %j on Windows into %j', (text, windows) => {
   expect(asTyped(text, installed, 'win32')).toBe(windows)

@@ -15,6 +15,8 @@ const windowsForms: WindowsForms = [
   [/\bcurl (?=-)/g, 'curl.exe '],
   [/(drawbridge token set .*) < (\S+)$/gm, 'type $2 | $1'],
   [/(--[\w-]+) @FILE/g, '$1 "@FILE"'],
+  // Nor is `&&`, by the PowerShell of Windows itself.
+  [/ && npm /g, '; npm '],
   [/Enter and Ctrl-D/g, 'Enter, Ctrl-Z and Enter'],
 ]
 

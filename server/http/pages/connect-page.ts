@@ -2,7 +2,7 @@ import { type ClientRow, type ClientWay, clientTable } from '@drawbridge/shared/
 import { shellWord } from '@drawbridge/shared/clients/add-command.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { bridgeNeeds, installBridge } from '@drawbridge/shared/published.ts'
+import { bridgeNeeds } from '@drawbridge/shared/published.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
 import {
@@ -113,7 +113,7 @@ function clientDetails(id: string, row: ClientRow, way: ClientWay, view: Connect
   const url = row.needsChallenge && view.publicTools.size > 0 ? view.challenging : view.url
   const server = { name: nameIn(view), url }
   const { connect: texts, clients, bridge: needs } = view.language.texts
-  const bridge = fillHtml(needs[bridgeNeeds], { install: installBridge })
+  const bridge = fillHtml(needs[bridgeNeeds], {})
   // The last row stands for all other clients and has a translated name.
   const client = way.texts === 'stdio' ? clients.stdio.name : row.name
   return html`<details name="client" class="client">
