@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import manifest from '../package.json' with { type: 'json' }
 import { installBridge } from '../published.ts'
 import { type ClientId, clientTable, type ClientWay } from './client-table.ts'
 import type { NamedServer } from './server-name.ts'
@@ -75,8 +75,10 @@ it.each(rows)(
 )
 
 it('the commands that install the bridge name the archive of this version, as no shell of Windows completes a name', () => {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const { version } = JSON.parse(manifest) as { version: string }
   for (const text of [installBridge, clientTable.stdio.ways[0]?.next(server)])
-    expect(text).toContain(`npm install --global ./mcp-drawbridge-${manifest.version}.tgz`)
+    expect(text).toContain(`npm install --global ./mcp-drawbridge-${version}.tgz`)
 })
 
 it('a text that names a file in the folder of the user has its path on Windows too', () => {
