@@ -120,6 +120,19 @@ describe('createStdio', () => {
     },
   )
 
+  it.each(['\r\n', '\r\r\n', ' \r\n', '\t\n', '\ufeff\r\r\n', ' \r', '\r\r'])(
+    'stdio skips the blank line %j before a message, and behind the last',
+    async (blank) => {
+      const input = new PassThrough()
+      const heard = start(input, new PassThrough())
+      if (blank.endsWith('\n')) input.write(blank)
+      input.write(`${line}\r\n`)
+      input.end(blank)
+      await until(() => heard.ends > 0)
+      expect(heard.messages.map((read) => read.text)).toEqual([line])
+    },
+  )
+
   it('paused input delivers no messages', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())

@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -131,6 +140,16 @@ it('a lock is not taken with a number below the current one', async () => {
   await expect(taken).rejects.toMatchObject({ fault: 'busy' })
   expect(names()).toEqual(['a.1', 'a.3'])
   expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.4'])
+})
+
+it('a lock is taken although the file of an old one cannot be removed', async () => {
+  const { lock, path, names } = place()
+  await lock('a', { waitMs: 0 }, async () => undefined)
+  // What cannot be removed on every system, as a file on Windows that another program has open.
+  mkdirSync(path('a.0'))
+  expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.0', 'a.2'])
+  expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.0', 'a.3'])
+  rmdirSync(path('a.0'))
 })
 
 it('a lock fails in a folder that cannot be written', async () => {

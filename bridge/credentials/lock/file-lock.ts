@@ -108,8 +108,13 @@ function take(folder: string, name: string, number: number): LockAttempt {
     rmSync(file, { force: true })
     return { kind: 'held', heldBy: undefined }
   }
-  for (const other of others)
-    whileHeld(process.platform, () => rmSync(join(folder, `${name}.${other}`), { force: true }))
+  for (const other of others) {
+    try {
+      rmSync(join(folder, `${name}.${other}`), { force: true })
+    } catch {
+      // Another program has it open on Windows. The next owner removes it.
+    }
+  }
   const touching = setInterval(() => touch(file), touchMs).unref()
   return {
     kind: 'taken',
