@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ProcessConnection } from './process-connection.ts'
 import { ProcessLines } from './process-lines.ts'
@@ -177,4 +177,47 @@ it('nothing is read or written after the end', async () => {
   await say(`${good}\nWelcome!\n`)
   lines.send({ jsonrpc: '2.0', method: 'notifications/x' })
   expect([only.outcome, strays, stdin.read()]).toEqual(['open', [], null])
+})
+
+describe('messages to the process', () => {
+  const written: string[][] = []
+  const input = new Writable({
+    decodeStrings: false,
+    writev(chunks, done) {
+      written.push(chunks.map(({ chunk }) => String(JSON.parse(chunk as string).id)))
+      done()
+    },
+    write(chunk, _encoding, done) {
+      written.push([String(JSON.parse(chunk as string).id)])
+      done()
+    },
+  })
+  const send = (...ids: number[]): void => {
+    for (const id of ids) batched.send({ jsonrpc: '2.0', id, method: 'ping' })
+  }
+  let batched: ProcessLines
+
+  beforeEach(() => {
+    written.length = 0
+    const ports = { connection, onStray() {}, onFault() {} }
+    batched = new ProcessLines({ stdin: input, stdout: new PassThrough() }, ports)
+  })
+
+  it('the first message of a turn of the event loop is written at once, and the others together', async () => {
+    send(1, 2, 3)
+    expect(written).toEqual([['1']])
+    await turn()
+    expect(written).toEqual([['1'], ['2', '3']])
+    send(4)
+    expect(written.at(-1)).toEqual(['4'])
+    await turn()
+    expect(written).toHaveLength(3)
+  })
+
+  it('messages sent right before the input ends are written', async () => {
+    send(1, 2, 3)
+    input.end()
+    await turn()
+    expect(written.flat()).toEqual(['1', '2', '3'])
+  })
 })

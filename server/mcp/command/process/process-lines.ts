@@ -51,6 +51,11 @@ export class ProcessLines {
   send(message: JsonRpcMessage): void {
     if (this.#isClosed) return
     this.#stdin.write(`${JSON.stringify(message)}\n`)
+    // What else this turn of the event loop sends goes in one write.
+    if (this.#stdin.writableCorked === 0) {
+      this.#stdin.cork()
+      setImmediate(() => this.#stdin.uncork())
+    }
     if (this.#stdin.writableLength > maxQueuedBytes)
       this.#ports.onFault('The process does not read its input.')
   }
