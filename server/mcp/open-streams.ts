@@ -1,5 +1,6 @@
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import { isEventStream, type Reply, type TextResponse } from '@drawbridge/shared/text-response.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
@@ -22,10 +23,23 @@ export interface StreamTerms {
   ended?: (how: 'over' | 'refused') => void
 }
 
+/** The source of a stream. */
+export interface StreamSource {
+  /** Resolves with the next events, or undefined once there are none. */
+  read(): Promise<string | Uint8Array | undefined>
+  /** Called when the stream ends before its source. */
+  cancel(reason?: unknown): void
+}
+
 /** A client that leaves more than this unread of a `notifications` stream is cut off. */
 const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
+
+/** How long the start of a call's stream waits for its end: most calls are over by then, and are sent as one text for half the CPU time. */
+const collectMs = 100
+/** The same, once a message waits. */
+const messageWaitMs = 5
 
 /**
  * Supervises the streams of this process: a credential is checked when a request begins, and a stream can outlive it (MCP
@@ -41,16 +55,30 @@ export class OpenStreams {
     this.#runtime = runtime
   }
 
-  /** Returns the same reply; an event stream is supervised until it ends. */
-  track(reply: Reply, terms: StreamTerms): Reply {
+  /** Returns the reply; an event stream is supervised until it ends. */
+  async track(reply: Reply, terms: StreamTerms): Promise<Reply> {
     if (!isEventStream(reply) || !reply.body) return reply
-    const stream = new OpenStream(reply.body, terms, () => void this.#open.delete(stream))
+    const { status, headers } = reply
+    const reader = reply.body.getReader()
+    const source: StreamSource = {
+      read: async () => (await reader.read()).value,
+      cancel: (reason) => void reader.cancel(reason).catch(() => {}),
+    }
+    return this.serve(source, { status, headers: Object.fromEntries(headers) }, terms)
+  }
+
+  /** Returns an event stream, which is supervised until it ends; of a call that is over at once, all its events as a text. */
+  async serve(
+    source: StreamSource,
+    head: Pick<TextResponse, 'status' | 'headers'>,
+    terms: StreamTerms,
+  ): Promise<Reply> {
+    const stream = new OpenStream(source, terms, () => void this.#open.delete(stream))
     this.#open.add(stream)
     if (this.#ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
     terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
-    const { status, headers } = reply
-    // With the whole reply in place of these, the Node adapter would hold the stream back for a timer of a millisecond.
-    return new Response(stream.readable, { status, headers })
+    const body = terms.kind === 'call' ? await stream.collect() : stream.copy()
+    return typeof body === 'string' ? { ...head, body } : new Response(body, head)
   }
 
   /** Ends every stream whose caller has lost access. Never rejects. */
@@ -82,46 +110,82 @@ export class OpenStreams {
   }
 }
 
-/** Copies a body, and can end the copy at any time. */
+const decoder = new TextDecoder()
+
+/** Passes on what a source has, and can end at any time. */
 class OpenStream {
   readonly terms: StreamTerms
-  readonly readable: ReadableStream<Uint8Array>
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  readonly #source: StreamSource
   readonly #onEnd: () => void
+  /** What is read and not passed on yet. */
+  readonly #collected: (string | Uint8Array)[] = []
+  #reading: ReturnType<StreamSource['read']> | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #isOver = false
 
-  constructor(body: ReadableStream<Uint8Array>, terms: StreamTerms, onEnd: () => void) {
+  constructor(source: StreamSource, terms: StreamTerms, onEnd: () => void) {
     this.terms = terms
-    this.#reader = body.getReader()
+    this.#source = source
     this.#onEnd = onEnd
-    const isCall = terms.kind === 'call'
-    this.readable = new ReadableStream<Uint8Array>(
+  }
+
+  /** Resolves with all events if the stream is over soon, else with a copy of the stream. */
+  async collect(): Promise<string | ReadableStream<Uint8Array>> {
+    const { given: late, give } = createSignal<'late'>()
+    let timer = setTimeout(give, collectMs, 'late')
+    try {
+      while (!this.#isOver) {
+        this.#reading = this.#source.read()
+        const chunk = await Promise.race([this.#reading, late])
+        if (chunk === 'late') return this.copy()
+        this.#reading = undefined
+        if (chunk === undefined) break
+        const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk)
+        this.#pass(text)
+        if (!/^data: ./m.test(text)) continue
+        clearTimeout(timer)
+        timer = setTimeout(give, messageWaitMs, 'late')
+      }
+    } catch (error) {
+      this.#finish('over')
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+    this.#finish('over')
+    return this.#collected.join('')
+  }
+
+  /** Returns a stream of the source's events. */
+  copy(): ReadableStream<Uint8Array> {
+    const isCall = this.terms.kind === 'call'
+    return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller
-          if (!isCall) void this.#copyAll()
+          for (const chunk of this.#collected.splice(0)) this.#pass(chunk)
+          if (this.#isOver) controller.close()
+          else if (!isCall) void this.#copyAll()
         },
         ...(isCall && { pull: () => this.#copyChunk().catch((error: unknown) => this.#fail(error)) }),
-        cancel: async (reason) => {
-          this.#finish('over')
-          await this.#reader.cancel(reason)
+        cancel: (reason) => {
+          if (this.#finish('over')) this.#source.cancel(reason)
         },
       },
       isCall ? undefined : new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }),
     )
   }
 
-  /** Ends the copy after the close frame. */
+  /** Ends the stream after the close frame. */
   end(how: 'over' | 'refused'): void {
     this.#close(how, this.terms.closeFrame)
   }
 
   #close(how: 'over' | 'refused', closeFrame?: string): void {
     if (!this.#finish(how)) return
-    if (closeFrame !== undefined) this.#controller?.enqueue(encodeUtf8(closeFrame))
+    if (closeFrame !== undefined) this.#pass(closeFrame)
     this.#controller?.close()
-    void this.#reader.cancel().catch(() => {})
+    this.#source.cancel()
   }
 
   #fail(error: unknown): void {
@@ -147,13 +211,20 @@ class OpenStream {
   }
 
   async #copyChunk(): Promise<void> {
-    const { done, value } = await this.#reader.read()
+    const reading = this.#reading ?? this.#source.read()
+    this.#reading = undefined
+    const chunk = await reading
     if (this.#isOver) return
-    if (done) this.#close('over')
+    if (chunk === undefined) this.#close('over')
     // Notifications must not pile up for a client that does not read.
     else if (this.terms.kind === 'notifications' && (this.#controller?.desiredSize ?? 0) < 0)
       this.#close('over')
-    else this.#controller?.enqueue(value)
+    else this.#pass(chunk)
+  }
+
+  #pass(chunk: string | Uint8Array): void {
+    if (this.#controller) this.#controller.enqueue(typeof chunk === 'string' ? encodeUtf8(chunk) : chunk)
+    else this.#collected.push(chunk)
   }
 }
 

@@ -9,7 +9,7 @@ import type { SubscriptionSlot } from '../subscriptions.ts'
 import { SignInNeededError } from '../../core/tokens/caller.ts'
 import type { AnsweredCalls } from '../answered-calls.ts'
 import { failureResponse, internalError, nextStep, sessionNotFound } from '../failure-response.ts'
-import { relayStream, type StreamFault } from './relayed-stream.ts'
+import { RelayedStream, type StreamFault } from './relayed-stream.ts'
 import { sealSession } from './upstream-ids.ts'
 import { decodedBody, discard, toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
 
@@ -102,7 +102,7 @@ export class RelayAnswer {
     // Do not keep the request and its message: a stream may last for days.
     const { signal } = sent.request
     sent.isStreaming = true
-    const relayed = await relayStream(decodedBody(answer), {
+    const source = new RelayedStream(decodedBody(answer), {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
       hasLeft: () => signal.aborted,
@@ -110,16 +110,16 @@ export class RelayAnswer {
       failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
     })
     const headers = { ...this.#headers(answer, sent), ...eventStreamHeaders }
-    if (typeof relayed === 'string') {
-      slot?.release()
-      return { status: 200, headers, body: relayed }
-    }
-    return this.#ports.streams.track(new Response(relayed, { headers }), {
-      caller,
-      calls,
-      kind: slot ? 'notifications' : 'call',
-      ...(slot && { until: slot.evicted, ended: slot.release }),
-    })
+    return this.#ports.streams.serve(
+      source,
+      { status: 200, headers },
+      {
+        caller,
+        calls,
+        kind: slot ? 'notifications' : 'call',
+        ...(slot && { until: slot.evicted, ended: slot.release }),
+      },
+    )
   }
 
   /** Passes a JSON-RPC error on, with its status; any other is replaced. */

@@ -4,6 +4,7 @@ import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { lineEndings } from '@drawbridge/shared/mcp/event-lines.ts'
 import { messageEvent } from '../event-stream.ts'
 import type { AnsweredCalls } from '../answered-calls.ts'
+import type { StreamSource } from '../open-streams.ts'
 
 /** Reasons why a stream ended before it had all responses. */
 export type StreamFault = 'bad_answer' | 'too_large' | 'broken'
@@ -17,71 +18,11 @@ export interface RelayedStreamTerms {
   failureText: string
 }
 
-/** How long events are collected: most streams are over by then and are sent as one text, which halves the CPU time. */
-const collectMs = 5
-
 /**
- * Passes the upstream's events on, with their ids, types, comments and retry times: one by one, or as one text if the stream is over at
- * once. If it breaks off, each unanswered request gets an error, unless the client can resume the stream by the id of an event.
+ * The upstream's events, with their ids, types, comments and retry times. If it breaks off, each unanswered request gets an error,
+ * unless the client can resume the stream by the id of an event.
  */
-export async function relayStream(
-  body: Readable,
-  terms: RelayedStreamTerms,
-): Promise<string | ReadableStream<Uint8Array>> {
-  const source = new RelayedSource(body, terms)
-  let collected = ''
-  let timer: NodeJS.Timeout | undefined
-  const isLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), collectMs)
-  })
-  for (;;) {
-    const reading = source.read()
-    const part = await Promise.race([reading, isLate])
-    if (!part) return streamOf(source, collected, reading)
-    collected += part.text
-    if (part.isOver) {
-      clearTimeout(timer)
-      return collected
-    }
-  }
-}
-
-/** Streams the collected text, the result of `reading`, and the rest of the source. */
-function streamOf(
-  source: RelayedSource,
-  collected: string,
-  reading: Promise<StreamPart>,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let next: Promise<StreamPart> | undefined = reading
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        if (collected !== '') controller.enqueue(encoder.encode(collected))
-      },
-      async pull(controller) {
-        for (;;) {
-          const { text, isOver } = await (next ?? source.read())
-          next = undefined
-          if (source.isCancelled) return
-          if (text !== '') controller.enqueue(encoder.encode(text))
-          if (isOver) return controller.close()
-          if (text !== '') return
-        }
-      },
-      cancel: () => source.cancel(),
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-interface StreamPart {
-  text: string
-  isOver: boolean
-}
-
-class RelayedSource {
-  isCancelled = false
+export class RelayedStream implements StreamSource {
   readonly #body: Readable
   readonly #terms: RelayedStreamTerms
   readonly #chunks: AsyncIterator<Uint8Array>
@@ -96,6 +37,8 @@ class RelayedSource {
   #unfinished = 0
   #fault: StreamFault | undefined
   #isResumable = false
+  #isCancelled = false
+  #isOver = false
 
   constructor(body: Readable, terms: RelayedStreamTerms) {
     this.#body = body
@@ -103,8 +46,24 @@ class RelayedSource {
     this.#chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   }
 
-  /** Returns the events that one chunk completes; the last part has the errors for unanswered requests. Never rejects. */
-  async read(): Promise<StreamPart> {
+  /** Never rejects. */
+  async read(): Promise<string | undefined> {
+    while (!this.#isOver) {
+      const text = await this.#readChunk()
+      if (text !== '') return text
+    }
+    return undefined
+  }
+
+  cancel(): void {
+    this.#isCancelled = true
+    this.#body.on('error', () => {})
+    this.#body.destroy()
+    this.#terms.calls.end('cancelled')
+  }
+
+  /** Returns the events that one chunk completes; the last of all has the errors for unanswered requests. */
+  async #readChunk(): Promise<string> {
     const { failed, calls, hasLeft } = this.#terms
     try {
       const { done, value } = await this.#chunks.next()
@@ -113,27 +72,21 @@ class RelayedSource {
         return this.#end(this.#failure())
       }
       const text = this.#eventsIn(this.#decoder.decode(value, { stream: true }))
-      if (!this.#fault) return { text, isOver: false }
+      if (!this.#fault) return text
       failed(this.#fault)
       return this.#end(text + this.#failure())
     } catch (error) {
-      if (this.isCancelled || hasLeft()) return this.#end('')
+      if (this.#isCancelled || hasLeft()) return this.#end('')
       failed('broken', error)
       return this.#end(this.#failure())
     }
   }
 
-  cancel(): void {
-    this.isCancelled = true
-    this.#body.on('error', () => {})
-    this.#body.destroy()
-    this.#terms.calls.end('cancelled')
-  }
-
-  #end(text: string): StreamPart {
+  #end(text: string): string {
+    this.#isOver = true
     this.#terms.calls.end(this.#terms.hasLeft() ? 'cancelled' : 'failed')
     this.#body.destroy()
-    return { text, isOver: true }
+    return text
   }
 
   /** Returns the events that `text` completes. */

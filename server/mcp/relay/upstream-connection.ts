@@ -6,6 +6,7 @@ import { skipInterim, undiciConnected } from '@drawbridge/shared/interim-respons
 import { maxRedirects, redirectTarget } from '@drawbridge/shared/redirect.ts'
 import { Agent, type Dispatcher, errors } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import { maxKeptLength } from '../incoming.ts'
 import { subscriptionLimits } from '../subscriptions.ts'
 
 export type UpstreamFailure = 'unreachable' | 'timeout' | 'broken' | 'left'
@@ -72,7 +73,9 @@ export class UpstreamConnection {
           origin: url.origin,
           path: `${url.pathname}${url.search}`,
           method,
-          ...(body === undefined ? { headers, body: null } : { ...givenOnce(headers, body) }),
+          ...(body !== undefined && body.length > maxKeptLength
+            ? givenOnce(headers, body)
+            : { headers, body: body ?? null }),
           signal,
           headersTimeout: this.#timeoutMs,
           bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
@@ -113,7 +116,7 @@ export function decodedBody({ body, headers }: Dispatcher.ResponseData): Readabl
   return pipeline(body, decoded, new PassThrough(), () => {}).once('close', () => body.destroy())
 }
 
-/** Releases the request body once it is sent: undici would keep it until the response ends, which a stream may never do. */
+/** Releases a long request body once it is sent: undici would keep it until the response ends, which a stream may never do. */
 function givenOnce(headers: Readonly<Record<string, string>>, text: string) {
   let bytes: Buffer | undefined = Buffer.from(text)
   const next = async (): Promise<IteratorResult<Buffer, undefined>> => {

@@ -199,7 +199,12 @@ export class Sessions {
     return this.#serving.run(incoming, () => transport.handleRequest(request, options))
   }
 
-  #trackStream(response: Response, request: Request, { caller, calls }: Incoming, session: Session): Reply {
+  async #trackStream(
+    response: Response,
+    request: Request,
+    { caller, calls }: Incoming,
+    session: Session,
+  ): Promise<Reply> {
     if (!isEventStream(response)) return response
     const kind = request.method === 'GET' ? 'notifications' : 'call'
     const counter = kind === 'notifications' ? 'listening' : 'calls'
