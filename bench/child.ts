@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cpuMs, memoryBytes } from './process-usage.ts'
 
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 20_000
+// The unit of /proc/PID/stat: USER_HZ, which is 100 on every Linux that Node runs on.
+const millisecondsPerTick = 10
 
-/** A program to start. It reports on stdout that it is ready, with one JSON line whose `event` is `ready`. */
+/** A program to start. */
 export interface Program {
   name: string
   /** Run by the current Node. */
@@ -16,21 +17,28 @@ export interface Program {
   environment?: Readonly<Record<string, string>>
   /** File for its stderr, as a service manager would use. */
   logFile: string
+  /** How it reports on stdout that it is ready; by default with one JSON line whose `event` is `ready`. */
+  readyLine?: RegExp
 }
 
-/** A program under test in a separate process. */
-export interface Child {
-  /** Resolves with its ready line, which may never come. */
-  ready: Promise<Readonly<Record<string, unknown>>>
+/** A program in a separate process. */
+export interface Process {
   /** Resolves with its exit code or signal. */
   ended: Promise<string>
-  /** Returns everything that it has written to stdout. */
-  output(): string
   /** Returns the processor time of all threads so far, in milliseconds; grows in steps of ten. */
   cpuMs(): number
-  /** Returns its resident memory. */
+  /** Returns its resident memory: now, and its peak so far. */
   memoryBytes(): number
+  peakMemoryBytes(): number
   kill(signal: NodeJS.Signals): void
+}
+
+/** A program under test that reports when it is ready. */
+export interface Child extends Process {
+  /** Resolves with its ready line, which may never come. */
+  ready: Promise<Readonly<Record<string, unknown>>>
+  /** Returns everything that it has written to stdout. */
+  output(): string
   /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or, if given, by `signal`. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
@@ -63,42 +71,66 @@ export async function startChild(program: Program): Promise<ReadyChild> {
 
 /** Starts `program`. */
 export function spawnChild(program: Program): Child {
+  const { readyLine = /^\{.*"event":"ready".*\}$/m } = program
+  const { child, ...own } = launch(program)
+  child.stdin?.end()
+  let output = ''
+  const ready = new Promise<Record<string, unknown>>((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      const [line] = readyLine.exec(output) ?? []
+      if (line !== undefined)
+        resolve(line.startsWith('{') ? (JSON.parse(line) as object as Record<string, unknown>) : {})
+    })
+  })
+  return {
+    ...own,
+    ready,
+    output: () => output,
+    async stop(expected) {
+      own.kill('SIGTERM')
+      const how = await Promise.race([own.ended, delay(stopTimeoutMs, 'no end', { ref: false })])
+      if (how === '0' || how === expected) return
+      own.kill('SIGKILL')
+      throw new Error(`${program.name} ended with ${how} on SIGTERM.`)
+    },
+  }
+}
+
+/** Starts the process of `program`, with pipes for stdin and stdout. It ends with this process. */
+export function launch(program: Program): Process & { child: ChildProcess } {
   const log = openSync(program.logFile, 'a')
   const child = spawn(process.execPath, [program.script, ...(program.argv ?? [])], {
     cwd: program.directory,
     env: { PATH: process.env['PATH'] ?? '', HOME: program.directory, ...program.environment },
-    stdio: ['ignore', 'pipe', log],
+    stdio: ['pipe', 'pipe', log],
   })
   closeSync(log)
   running.add(child)
-  const pid = child.pid ?? 0
-  let output = ''
-  const ended = new Promise<string>((resolve) => {
-    child.once('close', (code, signal) => {
-      running.delete(child)
-      resolve(String(code ?? signal))
-    })
-  })
-  const ready = new Promise<Record<string, unknown>>((resolve) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-      const line = /^\{.*"event":"ready".*\}$/m.exec(output)?.[0]
-      if (line !== undefined) resolve(JSON.parse(line) as Record<string, unknown>)
-    })
-  })
+  child.stdin?.on('error', () => {})
   return {
-    ready,
-    ended,
-    output: () => output,
-    cpuMs: () => cpuMs(pid),
-    memoryBytes: () => memoryBytes(pid),
+    child,
+    ended: new Promise((resolve) => {
+      child.once('close', (code, signal) => {
+        running.delete(child)
+        resolve(String(code ?? signal))
+      })
+    }),
+    cpuMs: () => cpuMs(child.pid),
+    memoryBytes: () => statusBytes(child.pid, 'VmRSS'),
+    peakMemoryBytes: () => statusBytes(child.pid, 'VmHWM'),
     kill: (signal) => void child.kill(signal),
-    async stop(expected) {
-      child.kill('SIGTERM')
-      const how = await Promise.race([ended, delay(stopTimeoutMs, 'no end', { ref: false })])
-      if (how === '0' || how === expected) return
-      child.kill('SIGKILL')
-      throw new Error(`${program.name} ended with ${how} on SIGTERM.`)
-    },
   }
+}
+
+function cpuMs(pid = 0): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The second field is the name in brackets and may contain blanks; utime and stime are the fields 14 and 15.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick
+}
+
+function statusBytes(pid = 0, name: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) * 1024
 }

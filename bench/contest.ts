@@ -1,15 +1,21 @@
-import { type Load, runLoad } from './load.ts'
-import { median, Rounds } from './rounds.ts'
+import { type Answer, type Load, repeating, runLoad } from './load.ts'
+import { inTurn, median, type Rounds } from './rounds.ts'
 
 /** The name of Drawbridge in figures. */
 export const ours = 'Drawbridge'
 /** The same bytes from node:http alone, without any rule: the lower bound for any server. */
 export const floor = 'node:http floor'
 
+/** A process that serves on a port of this machine. */
+export interface Served {
+  port: number
+  cpuMs(): number
+}
+
 /** One server and its load. */
 export interface Contender extends Load {
   name: string
-  child: { cpuMs(): number }
+  cpuMs(): number
 }
 
 /** What all contenders did, round by round. */
@@ -26,32 +32,30 @@ export interface Results {
 export interface Plan {
   rounds: number
   roundMs: number
-  warmUpMs: number
 }
 
-/**
- * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws at a
- * wrong answer: earlier measurements prove nothing then.
- */
-export async function contest(plan: Plan, contenders: readonly Contender[]): Promise<Results> {
-  const run = async (contender: Contender, milliseconds: number) => {
-    const cpuBefore = contender.child.cpuMs()
-    const result = await runLoad(contender, milliseconds)
-    const [wrong] = result.wrong
-    if (wrong !== undefined) {
-      throw new Error(`${contender.name} answered ${JSON.stringify(wrong).slice(0, 1000)}`)
+/** Returns a contender that repeats one request on each of `connections`; `isRight` checks the answers. */
+export function contender(
+  { connections }: { connections: number },
+  name: string,
+  { port, cpuMs }: Served,
+  request: string,
+  isRight?: (answer: Answer) => boolean,
+): Contender {
+  return { name, cpuMs, ports: [port], walkers: repeating(connections, request, isRight) }
+}
+
+/** Loads the contenders in turn. Throws at a wrong answer: earlier measurements prove nothing then. */
+export function contest(plan: Plan, contenders: readonly Contender[]): Promise<Results> {
+  return inTurn(plan.rounds, contenders, async (contender) => {
+    const cpuBefore = contender.cpuMs()
+    const { completed, seconds, latencies, wrong } = await runLoad(contender, plan.roundMs)
+    if (wrong.length > 0)
+      throw new Error(`${contender.name} answered ${JSON.stringify(wrong[0]).slice(0, 1000)}`)
+    return {
+      cpu: ((contender.cpuMs() - cpuBefore) * 1000) / completed,
+      rate: completed / seconds,
+      p50: median(latencies),
     }
-    return { ...result, cpuMs: contender.child.cpuMs() - cpuBefore }
-  }
-  for (const contender of contenders) await run(contender, plan.warmUpMs)
-  const results = { cpu: new Rounds(), rate: new Rounds(), p50: new Rounds() }
-  for (let round = 0; round < plan.rounds; round += 1) {
-    for (const contender of contenders) {
-      const { completed, seconds, latencies, cpuMs } = await run(contender, plan.roundMs)
-      results.cpu.add(contender.name, (cpuMs * 1000) / completed)
-      results.rate.add(contender.name, completed / seconds)
-      results.p50.add(contender.name, median(latencies))
-    }
-  }
-  return results
+  })
 }

@@ -66,9 +66,9 @@ export async function connect(site: Site): Promise<Connected> {
 }
 
 /** A running Drawbridge and the first connection in its store. */
-export interface RunningSite {
+export interface RunningSite extends ReadyChild {
   site: Site
-  child: ReadyChild
+  port: number
   connected: Connected
 }
 
@@ -80,11 +80,11 @@ export async function startDrawbridge(
 ): Promise<RunningSite> {
   const site = await createSite(bench, name)
   const child = await startSite(bench, site, options)
-  const connected = await connect(site)
-  if (options.grants === undefined) return { site, child, connected }
+  const running = { site, port: site.port, connected: await connect(site) }
+  if (options.grants === undefined) return { ...child, ...running }
   await child.stop()
   bench.endings.pop()
   bench.say(`filling a store with ${options.grants} grants`)
   fillStore(join(site.directory, '.drawbridge', 'trial.db'), options.grants)
-  return { site, child: await startSite(bench, site, options), connected }
+  return { ...(await startSite(bench, site, options)), ...running }
 }

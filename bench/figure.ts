@@ -64,6 +64,19 @@ export function listed(
   ]
 }
 
+/** Requires that the value of `ours` is at most `bar` times that of `peer`, and lists both. */
+export function compared(
+  rounds: Rounds,
+  title: string,
+  unit: string,
+  { ours, peer, bar }: { ours: string; peer: string; bar: number },
+): AreaFigure[] {
+  return [
+    atMost(bar, `${title}, ${ours}, times ${peer}`, rounds.ratio(ours, peer), 'x'),
+    ...listed(rounds, title, unit, [ours, peer]),
+  ]
+}
+
 /** Formats the figures of one or more areas as a table for display, one line each. */
 export function figureTable(figures: readonly (AreaFigure & Figure)[]): string {
   const rows = figures.map((figure) => [

@@ -16,6 +16,15 @@ export interface Walker {
   accept(answer: Answer): boolean
 }
 
+/** Creates walkers that repeat `request`, one for each of `connections`; `isRight` checks the answers. */
+export function repeating(
+  connections: number,
+  request: string,
+  isRight: (answer: Answer) => boolean = ({ status }) => status === 200,
+): Walker[] {
+  return Array.from({ length: connections }, () => ({ next: () => request, accept: isRight }))
+}
+
 /** Connections to this machine, one for each walker. */
 export interface Load {
   /** Connections take turns among these. */

@@ -1,16 +1,7 @@
 import type { Contender } from './contest.ts'
 import type { Connected, RunningSite } from './drawbridge.ts'
-import type { Answer, Walker } from './load.ts'
+import type { Walker } from './load.ts'
 import { filledRefreshToken } from './store-fill.ts'
-
-/** Creates walkers that repeat `request`, one for each of `connections`; `isRight` checks the answers. */
-export function repeating(
-  connections: number,
-  request: string,
-  isRight: (answer: Answer) => boolean = ({ status }) => status === 200,
-): Walker[] {
-  return Array.from({ length: connections }, () => ({ next: () => request, accept: isRight }))
-}
 
 /** The token endpoint and client of one system. */
 export interface RefreshTarget {
@@ -58,7 +49,7 @@ export const refreshedGrants = 1000
 /** Makes Drawbridge refresh a thousand of its `grants`, spread over the store, each by one of `connections`. */
 export function refreshContender(
   name: string,
-  { site, child, connected }: RunningSite,
+  { site, port, cpuMs, connected }: RunningSite,
   { grants, connections }: { grants: number; connections: number },
 ): Contender {
   const target = { url: `${site.baseUrl}/oauth/token`, clientId: connected.clientId, resource: site.mcpUrl }
@@ -70,7 +61,7 @@ export function refreshContender(
     )
     return refreshing(target, tokens, seen)
   })
-  return { name, child, ports: [site.port], walkers }
+  return { name, cpuMs, ports: [port], walkers }
 }
 
 /** Formats a GET as a plain client sends it. */
@@ -102,32 +93,31 @@ export function callRequest(url: string, connected: Connected, name = 'whoami'):
   return mcpRequest(url, { method: 'tools/call', params: { name, arguments: {} } }, bearer(connected))
 }
 
+/** Posts a message to the MCP endpoint at `url` before anything is measured. */
+export function postMessage(
+  url: string,
+  message: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const content = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const body = JSON.stringify({ jsonrpc: '2.0', ...message })
+  return fetch(url, { method: 'POST', headers: { ...content, ...headers }, body })
+}
+
 /** Opens an MCP session and returns its header. Throws when there is none. */
 export async function openSession(
   url: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Record<string, string>> {
-  const send = async (message: object, more: Record<string, string> = {}): Promise<Response> => {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-        ...more,
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-    })
-    await response.text()
-    return response
-  }
   const clientInfo = { name: 'bench', version: '1' }
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
-  const opened = await send({ id: 0, method: 'initialize', params })
+  const opened = await postMessage(url, { id: 0, method: 'initialize', params }, headers)
+  await opened.text()
   const session = opened.headers.get('mcp-session-id')
   if (session === null) throw new Error(`${url} answered ${opened.status} and opened no session.`)
   const header = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
-  await send({ method: 'notifications/initialized' }, header)
+  const message = { method: 'notifications/initialized' }
+  await (await postMessage(url, message, { ...headers, ...header })).text()
   return header
 }
 

@@ -40,6 +40,28 @@ export class Rounds {
   }
 }
 
+/**
+ * Measures `systems` in turn, round by round, so that other activity on the machine affects all alike. Returns the values by
+ * what was measured. One more round comes first and does not count: it fills the caches of files and compiled code.
+ */
+export async function inTurn<Value extends string, System extends { name: string }>(
+  rounds: number,
+  systems: readonly System[],
+  measure: (system: System) => Promise<Readonly<Record<Value, number>>>,
+): Promise<Readonly<Record<Value, Rounds>>> {
+  const results = new Map<string, Rounds>()
+  for (let round = -1; round < rounds; round += 1) {
+    for (const system of systems) {
+      for (const [what, value] of Object.entries<number>(await measure(system))) {
+        const values = results.get(what) ?? new Rounds()
+        results.set(what, values)
+        if (round >= 0) values.add(system.name, value)
+      }
+    }
+  }
+  return Object.fromEntries(results) as Record<Value, Rounds>
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN

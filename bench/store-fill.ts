@@ -16,10 +16,9 @@ function filledFamily(number: number): string {
 /**
  * Copies the single connection in the store at `path` until there are `count` more, each with its own grant, provider
  * session, access and refresh token. Uses SQL, because signing in a million times would take days: the rows are those
- * that the server wrote, except for their keys. No server may be using the store. Returns the seconds it took.
+ * that the server wrote, except for their keys. No server may be using the store.
  */
-export function fillStore(path: string, count: number): number {
-  const started = performance.now()
+export function fillStore(path: string, count: number): void {
   const database = new DatabaseSync(path)
   try {
     // Safety is unnecessary: the store can be filled again.
@@ -45,7 +44,6 @@ export function fillStore(path: string, count: number): number {
   } finally {
     database.close()
   }
-  return (performance.now() - started) / 1000
 }
 
 /** Columns that link rows. An unused refresh token is its own successor. */

@@ -88,8 +88,8 @@ const bench: Bench = {
   packageFolder: join(parent, 'bench-packages'),
   isQuick: values.quick,
   plan: values.quick
-    ? { rounds: 1, roundMs: 400, warmUpMs: 250 }
-    : { rounds: 5, roundMs: 1200, warmUpMs: 1000 },
+    ? { rounds: 1, roundMs: 400 }
+    : { rounds: 5, roundMs: 1200 },
   connections: 64,
   endings: [],
   say: (text) => console.error(text),

@@ -36,7 +36,7 @@ interface Gateway {
   name: string
   port: number
   headers?: Readonly<Record<string, string>>
-  child?: { cpuMs(): number }
+  cpuMs?(): number
 }
 
 /**
@@ -49,7 +49,7 @@ export async function measureGatewayToHttp(bench: Bench): Promise<AreaFigure[]> 
   const relay = await startScript(bench, 'pass-through.ts', { argv: [url] })
   const issuer = await startScript(bench, 'issuer.ts')
   const settings = { ...unlimited, UPSTREAM: url }
-  const { site, child, connected } = await startDrawbridge(bench, 'gateway', { settings })
+  const { port, connected, cpuMs } = await startDrawbridge(bench, 'gateway', { settings })
   const argv = (port: string, server: string): string[] => [port, server, `http://127.0.0.1:${issuer.port}`]
   const script = fileURLToPath(new URL('../programs/fastmcp-proxy.py', import.meta.url))
   const headers = bearer(issuer.ready as { accessToken: string })
@@ -67,11 +67,11 @@ export async function measureGatewayToHttp(bench: Bench): Promise<AreaFigure[]> 
     if (status !== 401) throw new Error(`${name} answered ${status} to a call without a token.`)
   }
   const gateways: Gateway[] = [
-    { name: ours, port: site.port, headers: bearer(connected), child },
-    { name: passThrough, port: relay.port, child: relay },
+    { name: ours, port, headers: bearer(connected), cpuMs },
+    { ...relay, name: passThrough },
     { ...fast, headers: { ...headers, ...(await openSession(mcpUrl(fast.port), headers)) } },
     tool,
-    { name: upstream, port: behind.port, child: behind },
+    { ...behind, name: upstream },
   ]
   const { single, many } = await callAll(bench, gateways)
   // Nothing can be said where the noise is larger than what one of them adds.
@@ -91,12 +91,12 @@ export async function measureGatewayToHttp(bench: Bench): Promise<AreaFigure[]> 
  */
 export async function measureGatewayToCommand(bench: Bench): Promise<AreaFigure[]> {
   const command = [process.execPath, await writeScript('echo-server.ts'), 'stdio'] as const
-  const { site, child, connected } = await startDrawbridge(bench, 'gateway-command', {
+  const { site, port, connected, cpuMs } = await startDrawbridge(bench, 'gateway-command', {
     settings: { ...unlimited, UPSTREAM: './upstream.json' },
     files: { 'upstream.json': JSON.stringify({ command: command[0], args: command.slice(1) }) },
   })
   const headers = { ...bearer(connected), ...(await openSession(site.mcpUrl, bearer(connected))) }
-  const gateways: Gateway[] = [{ name: ours, port: site.port, headers, child }]
+  const gateways: Gateway[] = [{ name: ours, port, headers, cpuMs }]
   const inNpm = (file: string): string[] => [process.execPath, peerFile(bench, 'npm', `node_modules/${file}`)]
   const programs: Record<string, (port: string) => string[]> = {
     [supergateway]: (port) =>
@@ -161,9 +161,9 @@ async function callAll(
   gateways: readonly Gateway[],
 ): Promise<{ single: Results; many: Results }> {
   const calling = (connections: number): Contender[] =>
-    gateways.map(({ name, port, headers = {}, child = { cpuMs: () => 0 } }) => ({
+    gateways.map(({ name, port, headers = {}, cpuMs = () => 0 }) => ({
       name,
-      child,
+      cpuMs,
       ports: [port],
       // One session cannot use the same id twice at a time.
       walkers: Array.from({ length: connections }, (_, index) => {

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { startPostgres } from '../../tests/support/server/postgres-server.ts'
 import type { Bench } from '../bench.ts'
-import type { ReadyChild } from '../child.ts'
 import { contest } from '../contest.ts'
 import { connect, createSite, startSite, unlimited } from '../drawbridge.ts'
 import { type AreaFigure, atLeast, atMost, listed, reported } from '../figure.ts'
-import { callRequest, repeating } from '../requests.ts'
+import { repeating } from '../load.ts'
+import { callRequest } from '../requests.ts'
 
 /** The processors that two instances, Postgres and the load need to run beside each other. */
 const processorsOfTwo = 6
@@ -31,12 +31,9 @@ export async function measureInstances(bench: Bench): Promise<AreaFigure[]> {
   const first = await startSite(bench, one, { settings })
   const second = await startSite(bench, { ...two, baseUrl, appUrl }, { settings })
   const walkers = repeating(bench.connections, callRequest(one.mcpUrl, await connect(one)))
-  const cpuOf = (...children: ReadyChild[]) => ({
-    cpuMs: () => children.reduce((sum, child) => sum + child.cpuMs(), 0),
-  })
   const { rate, cpu } = await contest(bench.plan, [
-    { name: 'one', child: cpuOf(first), ports: [one.port], walkers },
-    { name: 'two', child: cpuOf(first, second), ports: [one.port, two.port], walkers },
+    { name: 'one', cpuMs: first.cpuMs, ports: [one.port], walkers },
+    { name: 'two', cpuMs: () => first.cpuMs() + second.cpuMs(), ports: [one.port, two.port], walkers },
   ])
   const title = 'calls at two instances, times one'
   const ratio = rate.ratio('two', 'one')

@@ -17,7 +17,7 @@ export async function measureRefresh(bench: Bench): Promise<AreaFigure[]> {
   const walkers = refreshTokens.map((token) => refreshing(target, [token], seen))
   const { rate, cpu, p50 } = await contest(bench.plan, [
     refreshContender(ours, running, { grants, connections: bench.connections }),
-    { name: peer, child: other, ports: [other.port], walkers },
+    { name: peer, cpuMs: other.cpuMs, ports: [other.port], walkers },
   ])
   return [
     atLeast(0.9, `refreshes, times ${peer}`, rate.ratio(ours, peer), 'x'),

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { missingPackages, startKeyringSession } from '../../tests/keychain/session.ts'
 import { createBrowser } from '../../tests/support/bridge/sign-in/browser.ts'
 import { type Bench, peerFile, peerName, startScript } from '../bench.ts'
+import { launch, type Program } from '../child.ts'
 import { ours } from '../contest.ts'
 import { type LineClient, openConnection, startLineClient } from './line-client.ts'
 
@@ -33,14 +32,10 @@ export interface Bridges {
 export async function openBridges(bench: Bench): Promise<Bridges> {
   const { port } = await startScript(bench, 'session-server.ts')
   const url = `http://127.0.0.1:${port}/mcp`
-  const bridge = (name: string, argv: readonly string[]): Bridge => ({
-    name,
-    start: () => startLineClient(argv, newHome(bench)),
-  })
   return {
     url,
-    ours: bridge(ours, [bench.bridgeLauncher, url]),
-    reference: bridge(reference, mcpRemote(bench, url)),
+    ours: { name: ours, start: () => startLineClient(drawbridge(bench, [url])) },
+    reference: { name: reference, start: () => startLineClient(mcpRemote(bench, url)) },
   }
 }
 
@@ -51,13 +46,17 @@ export async function openBridges(bench: Bench): Promise<Bridges> {
 export async function openSignedIn(bench: Bench, store: 'keychain' | 'file'): Promise<Bridges> {
   const server = await startScript(bench, 'session-server.ts', { argv: ['guarded'] })
   const url = `http://127.0.0.1:${server.port}/mcp`
-  const home = { ...newHome(bench), ...(store === 'keychain' && (await openKeychain(bench))) }
-  const otherHome = newHome(bench)
-  const [argv, otherArgv] = [[bench.bridgeLauncher, url, '--store', store], mcpRemote(bench, url)]
+  const bridge = drawbridge(bench, [url, '--store', store])
+  if (store === 'keychain') Object.assign(bridge.environment, await openKeychain(bench))
+  const peer = mcpRemote(bench, url)
   const browser = createBrowser(0)
+  const withBrowser = (program: HomeProgram): Program => ({
+    ...program,
+    environment: { ...program.environment, ...browser.environment },
+  })
   try {
-    await login([bench.bridgeLauncher, 'login', url, '--store', store], { ...home, ...browser.environment })
-    const client = startLineClient(otherArgv, { ...otherHome, ...browser.environment })
+    await login(withBrowser({ ...bridge, argv: ['login', ...bridge.argv] }))
+    const client = startLineClient(withBrowser(peer))
     bench.endings.push(() => client.close())
     await openConnection(client)
     await bench.endings.pop()?.()
@@ -67,19 +66,27 @@ export async function openSignedIn(bench: Bench, store: 'keychain' | 'file'): Pr
   return {
     url,
     accessToken: String(server.ready['accessToken']),
-    ours: { name: `${ours} (${store})`, start: () => startLineClient(argv, home) },
-    reference: { name: `${reference} (signed in)`, start: () => startLineClient(otherArgv, otherHome) },
+    ours: { name: `${ours} (${store})`, start: () => startLineClient(bridge) },
+    reference: { name: `${reference} (signed in)`, start: () => startLineClient(peer) },
   }
 }
 
-function mcpRemote(bench: Bench, url: string): string[] {
-  return [peerFile(bench, 'npm', 'node_modules/mcp-remote/dist/proxy.js'), url, '--transport', 'http-only']
+type HomeProgram = Program & Required<Pick<Program, 'argv' | 'environment'>>
+
+function drawbridge(bench: Bench, argv: readonly string[]): HomeProgram {
+  return atHome(bench, 'Drawbridge', bench.bridgeLauncher, argv)
 }
 
-/** Returns the environment of a bridge whose user has stored nothing yet. */
-function newHome({ scratch }: Bench): Record<string, string> {
-  const home = mkdtempSync(join(scratch, 'home-'))
-  return { HOME: home, MCP_REMOTE_CONFIG_DIR: home }
+function mcpRemote(bench: Bench, url: string): HomeProgram {
+  const script = peerFile(bench, 'npm', 'node_modules/mcp-remote/dist/proxy.js')
+  return atHome(bench, 'mcp-remote', script, [url, '--transport', 'http-only'])
+}
+
+/** Returns a program whose user has stored nothing yet. */
+function atHome({ scratch }: Bench, name: string, script: string, argv: readonly string[]): HomeProgram {
+  const directory = mkdtempSync(join(scratch, 'home-'))
+  const logFile = join(directory, 'log')
+  return { name, script, argv, directory, environment: { MCP_REMOTE_CONFIG_DIR: directory }, logFile }
 }
 
 /** Starts an unlocked keychain on a separate bus, and returns the environment to reach it. */
@@ -92,15 +99,13 @@ async function openKeychain({ endings }: Bench): Promise<Record<string, string>>
   return { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR }
 }
 
-async function login(argv: readonly string[], environment: Readonly<Record<string, string>>): Promise<void> {
-  const child = spawn(process.execPath, argv, {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: signInTimeoutMs,
-    killSignal: 'SIGKILL',
-  })
-  let said = ''
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
-  if (code !== 0) throw new Error(`drawbridge login ended with ${code ?? signal}:\n${said}`)
+async function login(program: Program): Promise<void> {
+  const { child, ended, kill } = launch(program)
+  child.stdin?.end()
+  child.stdout?.resume()
+  const timer = setTimeout(kill, signInTimeoutMs, 'SIGKILL')
+  const how = await ended
+  clearTimeout(timer)
+  if (how !== '0')
+    throw new Error(`drawbridge login ended with ${how}:\n${readFileSync(program.logFile, 'utf8')}`)
 }

@@ -1,8 +1,9 @@
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
 import { type AreaFigure, atLeast, atMost, listed } from '../figure.ts'
-import { median, Rounds } from '../rounds.ts'
+import { inTurn, median } from '../rounds.ts'
 import { type Bridges, openBridges, openSignedIn } from './bridges.ts'
 import { openConnection } from './line-client.ts'
 
@@ -27,7 +28,6 @@ export async function measureBridgeCalls(bench: Bench): Promise<AreaFigure[]> {
   const open = await openBridges(bench)
   for (const bridges of [open, await openSignedIn(bench, 'file')]) {
     const callers = await openCallers(bench, bridges)
-    for (const { call } of callers) await repeat(call, bench.isQuick ? 60 : 300)
     figures.push(...(await measureLatency(bridges, callers, bench.isQuick ? 4 : 20)))
     figures.push(...(await measureThroughput(bridges, callers, bench.isQuick ? 1 : 9)))
   }
@@ -49,7 +49,7 @@ async function openCallers(bench: Bench, bridges: Bridges): Promise<Caller[]> {
   return callers
 }
 
-async function repeat(call: Caller['call'], times: number): Promise<number[]> {
+async function repeat({ call }: Caller, times: number): Promise<number[]> {
   const latencies: number[] = []
   for (let count = 0; count < times; count += 1) {
     const begin = performance.now()
@@ -62,10 +62,9 @@ async function repeat(call: Caller['call'], times: number): Promise<number[]> {
 /** Measures single calls, over the first thousands of a bridge. */
 async function measureLatency(bridges: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
   const [ours, reference] = [bridges.ours.name, bridges.reference.name]
-  const p50 = new Rounds()
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { name, call } of callers) p50.add(name, median(await repeat(call, callsAtOnce)))
-  }
+  const { p50 } = await inTurn(rounds, callers, async (caller) => ({
+    p50: median(await repeat(caller, callsAtOnce)),
+  }))
   const added = (name: string): number => p50.difference(name, direct).value
   return [
     atMost(0.35, `added to a call, p50, ${ours}, times ${reference}`, added(ours) / added(reference), 'x'),
@@ -76,14 +75,11 @@ async function measureLatency(bridges: Bridges, callers: Caller[], rounds: numbe
 /** Measures calls per second with 64 always in flight. */
 async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
   const [ours, reference] = [bridges.ours.name, bridges.reference.name]
-  const rate = new Rounds()
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { name, call } of callers) {
-      const begin = performance.now()
-      await Promise.all(Array.from({ length: width }, () => repeat(call, callsPerRound / width)))
-      rate.add(name, (callsPerRound / (performance.now() - begin)) * 1000)
-    }
-  }
+  const { rate } = await inTurn(rounds, callers, async (caller) => {
+    const begin = performance.now()
+    await Promise.all(Array.from({ length: width }, () => repeat(caller, callsPerRound / width)))
+    return { rate: (callsPerRound / (performance.now() - begin)) * 1000 }
+  })
   return [
     atLeast(2.5, `${width} in flight, ${ours}, times ${reference}`, rate.ratio(ours, reference), 'x'),
     ...listed(rate, `${width} in flight`, '/s', [ours, reference, direct]),
@@ -92,17 +88,13 @@ async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: nu
 
 /** Measures large results, and the peak memory up to then of bridges that have done nothing else. */
 async function measureLarge({ ours }: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
-  const times = new Rounds()
-  // The first round grows buffers and heaps.
-  for (let round = -1; round < rounds; round += 1) {
-    for (const { name, call } of callers) {
-      await pause(settleMs)
-      const begin = performance.now()
-      const bytes = await call('large', { megabytes })
-      if (bytes < megabytes * 1024 * 1024) throw new Error(`${name} lost some of a large result.`)
-      if (round >= 0) times.add(name, performance.now() - begin)
-    }
-  }
+  const { times } = await inTurn(rounds, callers, async ({ name, call }) => {
+    await pause(settleMs)
+    const begin = performance.now()
+    const bytes = await call('large', { megabytes })
+    if (bytes < megabytes * 1024 * 1024) throw new Error(`${name} lost some of a large result.`)
+    return { times: performance.now() - begin }
+  })
   const title = `${megabytes} MB result`
   const peak = callers.find(({ name }) => name === ours.name)?.peakMemoryBytes() ?? Number.NaN
   return [
@@ -123,21 +115,16 @@ function directCaller({ url, accessToken }: Bridges): Caller {
   return {
     name: direct,
     peakMemoryBytes: () => Number.NaN,
-    call(tool, args) {
+    async call(tool, args) {
       const params = { name: tool, arguments: args }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      return new Promise((resolve, reject) => {
-        const sent = request(url, { method: 'POST', agent, headers }, (response) => {
-          let bytes = 0
-          response.on('data', (chunk: Buffer) => (bytes += chunk.length))
-          response.on('end', () => {
-            if (response.statusCode === 200) resolve(bytes)
-            else reject(new Error(`The server answered ${response.statusCode}.`))
-          })
-        })
-        sent.on('error', reject)
-        sent.end(body)
-      })
+      const sent = request(url, { method: 'POST', agent, headers })
+      sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      let bytes = 0
+      response.on('data', (chunk: Buffer) => (bytes += chunk.length))
+      await once(response, 'end')
+      if (response.statusCode !== 200) throw new Error(`The server answered ${response.statusCode}.`)
+      return bytes
     },
   }
 }

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { cpuMs, memoryBytes, peakMemoryBytes } from '../process-usage.ts'
+import { launch, type Process, type Program } from '../child.ts'
 
 const answerTimeoutMs = 60_000
 const termAfterMs = 300
@@ -7,55 +6,36 @@ const killAfterMs = 1000
 const endBytes = 300
 
 /** A bridge as a child process, and a client that parses as little of its output as possible. */
-export interface LineClient {
+export interface LineClient extends Process {
   /**
    * Sends `tools/list`, `tools/call` and the like, and resolves with the length of the response. Rejects when it is an
    * error, a failed tool result or lacks `part`, when the process exits first, and after a minute.
    */
   request(method: string, params?: object, part?: string): Promise<number>
   notify(method: string): void
-  /** Processor time so far, in milliseconds; grows in steps of ten. */
-  cpuMs(): number
-  /** Resident memory in bytes: now, and its peak so far. */
-  memoryBytes(): number
-  peakMemoryBytes(): number
   /** Closes stdin and waits for the exit. Sends signals, as hosts do, to a process that does not exit. */
   close(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
-/** Starts a bridge with the current Node and only `environment` as its environment. */
-export function startLineClient(
-  argv: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): LineClient {
-  const env = { PATH: process.env['PATH'] ?? '', ...environment }
-  const child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'ignore'] })
-  running.add(child)
-  child.stdin.on('error', () => {})
+/** Starts a bridge. */
+export function startLineClient(program: Program): LineClient {
+  const { child, ...own } = launch(program)
   const waiting = new Map<number, (line: Line | Error) => void>()
-  const pid = child.pid ?? 0
   let lastId = 0
   let ending: Error | undefined
-  splitLines(child.stdout, (parts) => {
-    const line = readLine(parts)
-    waiting.get(line.id)?.(line)
-  })
-  const ended = new Promise<void>((resolve) => {
-    child.once('close', (code, signal) => {
-      running.delete(child)
-      ending = new Error(`${argv.join(' ')} ended with ${code ?? signal}.`)
-      for (const settle of waiting.values()) settle(ending)
-      resolve()
+  if (child.stdout)
+    splitLines(child.stdout, (parts) => {
+      const line = readLine(parts)
+      waiting.get(line.id)?.(line)
     })
+  child.once('close', (code, signal) => {
+    ending = new Error(`${program.name} ended with ${code ?? signal}.`)
+    for (const settle of waiting.values()) settle(ending)
   })
   const send = (message: object): void =>
-    void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    void child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   return {
+    ...own,
     request(method, params, part = '"result":') {
       if (ending !== undefined) return Promise.reject(ending)
       const id = (lastId += 1)
@@ -73,16 +53,13 @@ export function startLineClient(
       })
     },
     notify: (method) => send({ method }),
-    cpuMs: () => cpuMs(pid),
-    memoryBytes: () => memoryBytes(pid),
-    peakMemoryBytes: () => peakMemoryBytes(pid),
     async close() {
       const signals = [
-        setTimeout(() => child.kill('SIGTERM'), termAfterMs),
-        setTimeout(() => child.kill('SIGKILL'), killAfterMs),
+        setTimeout(own.kill, termAfterMs, 'SIGTERM'),
+        setTimeout(own.kill, killAfterMs, 'SIGKILL'),
       ]
-      child.stdin.end()
-      await ended
+      child.stdin?.end()
+      await own.ended
       for (const timer of signals) clearTimeout(timer)
     },
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { type AreaFigure, atMost, listed } from '../figure.ts'
-import { Rounds } from '../rounds.ts'
+import { type AreaFigure, compared, listed } from '../figure.ts'
+import { inTurn, Rounds } from '../rounds.ts'
 import { type Bridge, type Bridges, openBridges, openSignedIn } from './bridges.ts'
 import { openConnection } from './line-client.ts'
 
@@ -21,46 +21,31 @@ export async function measureKeychainStart(bench: Bench): Promise<AreaFigure[]> 
 }
 
 async function measure(bench: Bench, { ours, reference }: Bridges, bar: number): Promise<AreaFigure[]> {
-  const [wall, cpu] = [new Rounds(), new Rounds()]
-  // The first round fills the caches of files and compiled code.
-  for (let round = -1; round < (bench.isQuick ? 1 : 9); round += 1) {
-    for (const { name, start } of [ours, reference]) {
-      const begin = performance.now()
-      const client = start()
-      await openConnection(client)
-      if (round >= 0) {
-        wall.add(name, performance.now() - begin)
-        cpu.add(name, client.cpuMs())
-      }
-      await client.close()
-    }
-  }
-  const names = [ours.name, reference.name]
-  const title = 'spawn to tools/list'
+  const { wall, cpu } = await inTurn(bench.isQuick ? 1 : 9, [ours, reference], async ({ start }) => {
+    const begin = performance.now()
+    const client = start()
+    await openConnection(client)
+    const taken = { wall: performance.now() - begin, cpu: client.cpuMs() }
+    await client.close()
+    return taken
+  })
   return [
-    atMost(bar, `${title}, ${names.join(', times ')}`, wall.ratio(ours.name, reference.name), 'x'),
-    ...listed(wall, title, 'ms', names),
-    ...listed(cpu, 'CPU to tools/list', 'ms', names),
+    ...compared(wall, 'spawn to tools/list', 'ms', { ours: ours.name, peer: reference.name, bar }),
+    ...listed(cpu, 'CPU to tools/list', 'ms', [ours.name, reference.name]),
   ]
 }
 
 /** Measures the resident memory of idle bridges, two seconds after they have listed the tools. */
 export async function measureBridgeMemory(bench: Bench): Promise<AreaFigure[]> {
-  const open = await openBridges(bench)
-  const signedIn = await openSignedIn(bench, 'file')
+  const pairs = [await openBridges(bench), await openSignedIn(bench, 'file')]
   const memory = new Rounds()
   for (let round = 0; round < (bench.isQuick ? 1 : 3); round += 1) {
-    await Promise.all(
-      [open, signedIn].flatMap(({ ours, reference }) =>
-        [ours, reference].map(async (bridge) => memory.add(bridge.name, await idleMegabytes(bridge))),
-      ),
-    )
+    const bridges = pairs.flatMap(({ ours, reference }) => [ours, reference])
+    await Promise.all(bridges.map(async (bridge) => memory.add(bridge.name, await idleMegabytes(bridge))))
   }
-  const figuresOf = ({ ours: { name }, reference }: Bridges): AreaFigure[] => [
-    atMost(0.78, `memory, idle, ${name}, times ${reference.name}`, memory.ratio(name, reference.name), 'x'),
-    ...listed(memory, 'memory, idle', 'MB', [name, reference.name]),
-  ]
-  return [...figuresOf(open), ...figuresOf(signedIn)]
+  return pairs.flatMap(({ ours, reference }) =>
+    compared(memory, 'memory, idle', 'MB', { ours: ours.name, peer: reference.name, bar: 0.78 }),
+  )
 }
 
 async function idleMegabytes({ start }: Bridge): Promise<number> {
