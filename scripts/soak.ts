@@ -1,25 +1,28 @@
-// Runs connections against three instances and one Postgres while everything around them fails.
-//   --minutes N     how long the faults last; default 2
-//   --seed S        repeats the faults of another run; by default random, and printed
-//   --grants N      connections, or people with tokens; default 500, with --tokens 20
-//   --json FILE     also writes the figures as JSON
-//   --next          one `next start` instead, killed every three seconds, and PgBouncer in transaction mode; needs
-//                   `npm run peers:hosts`
-//   --tokens        personal tokens and services instead, over ninety days of a clock that is put ahead again and again
-//   --days N        with --tokens: how many days pass at once; default 1
-//   --keep          keeps the logs of the instances and prints their folder
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { figureJson, figureTable } from '../bench/figure.ts'
+import { connectionSoak, nextSoak } from '../soak/connections.ts'
 import { createRandom } from '../soak/random.ts'
-import { nextSoakFigures, runNextSoak } from '../soak/next-soak.ts'
-import { soakFigures } from '../soak/report.ts'
 import { runSoak } from '../soak/soak.ts'
-import { runTokenSoak, tokenSoakFigures } from '../soak/token-soak.ts'
 import { createTally } from '../soak/tally.ts'
+import { tokenSoak } from '../soak/token-soak.ts'
+
+const help = `Runs connections against three instances and one Postgres while everything around them fails.
+
+npm run soak -- [flags]
+  --minutes N     how long the faults last; default 2
+  --seed S        repeats the faults of another run; by default random, and printed
+  --grants N      connections, or people with tokens; default 500, with --tokens 20
+  --json FILE     also writes the figures as JSON
+  --next          one \`next start\` instead, killed every three seconds, and PgBouncer in transaction mode; needs
+                  \`npm run peers:hosts\`
+  --tokens        personal tokens and services instead, over ninety days of a clock that is put ahead again and again
+  --days N        with --tokens: how many days pass at once; default 1
+  --keep          keeps the logs of the instances and prints their folder
+  --server FILE   the launcher of another built server`
 
 const { values } = parseArgs({
   options: {
@@ -32,15 +35,18 @@ const { values } = parseArgs({
     tokens: { type: 'boolean', default: false },
     days: { type: 'string', default: '1' },
     server: { type: 'string', default: fileURLToPath(new URL('../server/launcher.cjs', import.meta.url)) },
+    help: { type: 'boolean', default: false },
   },
 })
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const scenario = values.tokens ? tokenSoak : values.next ? nextSoak : connectionSoak
 const given = values.grants ?? (values.tokens ? '20' : '500')
-const [minutes, seed, grants, days] = [values.minutes, values.seed, given, values.days].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-]
+const [minutes = 0, seed = 0, grants = 0, days = 0] = [values.minutes, values.seed, given, values.days].map(
+  Number,
+)
 if (!(minutes > 0) || !Number.isInteger(seed) || !(grants >= 1))
   stop('--minutes, --seed and --grants are numbers.')
 if (!(days > 0 && days <= 90)) stop('--days is a number from 0 to 90.')
@@ -57,21 +63,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const tally = createTally()
 const began = Date.now()
 console.error(`seed ${seed}`)
-const run = values.tokens ? runTokenSoak : values.next ? runNextSoak : runSoak
-await run({
-  days,
-  launcher: values.server,
-  scratch,
-  grants,
-  seconds: minutes * 60,
-  random: createRandom(seed),
-  tally,
-  say: (text) => console.error(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`),
-})
-const figures = (values.tokens ? tokenSoakFigures : values.next ? nextSoakFigures : soakFigures)(
-  tally,
-  grants,
-  (Date.now() - began) / 1000,
+const figures = await runSoak(
+  {
+    launcher: values.server,
+    scratch,
+    grants,
+    seconds: minutes * 60,
+    days,
+    random: createRandom(seed),
+    tally,
+    endings: [],
+    say: (text) => console.error(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`),
+  },
+  scenario,
 )
 console.log(figureTable(figures))
 for (const accusation of tally.accusations()) console.log(accusation)

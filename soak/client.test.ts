@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
+import { createPlainClient } from '../tests/e2e/plain-client.ts'
 import { SoakClient } from './client.ts'
-import { closeConnections } from './http.ts'
+import { systemAddress } from './http.ts'
 import { createRandom } from './random.ts'
 import { createTally, type Tally } from './tally.ts'
 
@@ -11,10 +14,11 @@ type Script = ('ok' | 'drop' | { status: number; retryAfter?: string; body?: str
 let server: Server
 let tally: Tally
 let slept: number
+/** Seconds since the epoch. */
+let clock: number
 /** Refresh tokens in the order in which they were presented. */
 let presented: string[]
 afterEach(() => {
-  closeConnections()
   server.closeAllConnections()
   server.close()
 })
@@ -22,6 +26,7 @@ afterEach(() => {
 async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<SoakClient> {
   tally = createTally()
   slept = 0
+  clock = 1e9
   presented = []
   let issued = 0
   server = createServer((incoming, outgoing) => {
@@ -52,24 +57,22 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
       )
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  return new SoakClient(
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const address = systemAddress('http://localhost:1', 'http://localhost:2', () => port)
+  const client = new SoakClient(
+    { email: 'ada@example.com', password: '' },
+    address,
+    await createPlainClient(address, { id: 'client' }),
     {
-      email: 'ada@example.com',
-      tokens: { accessToken: 'a0', refreshToken: 'r0', expiresAt: Date.now() + 60_000 },
-    },
-    { baseUrl: 'http://localhost:1', clientId: 'client', anyPort: () => port },
-    {
-      // Never hangs up on its own.
-      random: { ...createRandom(1), chance: () => false },
+      random: createRandom(1),
       tally,
       sleep: async (ms) => void (slept += ms),
+      now: () => clock,
     },
   )
+  client.hold({ access_token: 'a0', refresh_token: 'r0', expires_in: 60, scope: 'mcp' }, Date.now())
+  return client
 }
 
 const busy = { status: 503, retryAfter: '1' }

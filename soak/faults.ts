@@ -1,17 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from './random.ts'
 
-/** Faults of one request at the provider. `held` and `reply_lost`: it takes effect, but the reply is lost. */
-export type Fault =
-  | { kind: 'none' }
-  | { kind: 'slow'; ms: number }
-  | { kind: 'held'; ms: number }
-  | { kind: 'rate_limited'; retryAfterSeconds: number | undefined }
-  | { kind: 'gateway_page'; status: number }
-  | { kind: 'dropped' }
-  | { kind: 'reply_lost' }
+type Pass = () => Promise<Response>
+
+// Longer than the server waits for the provider.
+const heldMs = 9000
+
+/**
+ * Faults of one request at the provider: each returns the response, or undefined to break the connection. `held` and
+ * `reply_lost`: it takes effect, but the reply is lost.
+ */
+export const faults = {
+  async slow(pass: Pass, random: Random) {
+    await sleep(random.between(100, 2500))
+    return pass()
+  },
+  async held(pass: Pass) {
+    const response = await pass()
+    await sleep(heldMs)
+    return response
+  },
+  async rate_limited(_pass: Pass, random: Random) {
+    return Response.json(
+      { code: 429, error_code: 'over_request_rate_limit', msg: 'Request rate limit reached' },
+      {
+        status: 429,
+        headers: random.chance(0.5) ? { 'retry-after': String(Math.ceil(random.between(0, 3))) } : {},
+      },
+    )
+  },
+  async gateway_page(_pass: Pass, random: Random) {
+    return new Response('<!doctype html><title>Gateway error</title>', {
+      status: random.pick([500, 502, 503, 504, 520]),
+      headers: { 'content-type': 'text/html; charset=utf-8' },
+    })
+  },
+  async dropped() {
+    return undefined
+  },
+  async reply_lost(pass: Pass) {
+    await pass()
+    return undefined
+  },
+} satisfies Record<string, (pass: Pass, random: Random) => Promise<Response | undefined>>
 
 /** Probability of each kind of fault, from 0 to 1; at most 1 in total. The rest succeeds. */
-export type FaultMix = Partial<Record<Exclude<Fault['kind'], 'none'>, number>>
+export type FaultMix = Partial<Record<keyof typeof faults, number>>
 
 /** A period with one mix of faults at the provider. */
 export interface Phase {
@@ -19,9 +53,6 @@ export interface Phase {
   seconds: number
   mix: FaultMix
 }
-
-// Longer than the server waits for the provider.
-const heldMs = 9000
 
 /** All mixes; an outage lasts about as long as the provider's tokens live. */
 const weathers: readonly Omit<Phase, 'seconds'>[] = [
@@ -57,30 +88,14 @@ export function planPhases(seconds: number, random: Random): Phase[] {
   return phases
 }
 
-/** Draws the fault of the next request from `mix`. */
-export function drawFault(mix: FaultMix, random: Random): Fault {
+/** Draws the fault of the next request from `mix`; undefined for none. */
+export function drawFault(mix: FaultMix, random: Random): keyof typeof faults | undefined {
   let drawn = random.next()
-  for (const [kind, probability] of Object.entries(mix) as [Exclude<Fault['kind'], 'none'>, number][]) {
+  for (const [kind, probability] of Object.entries(mix) as [keyof typeof faults, number][]) {
     drawn -= probability
-    if (drawn < 0) return faultOf(kind, random)
+    if (drawn < 0) return kind
   }
-  return { kind: 'none' }
-}
-
-function faultOf(kind: Exclude<Fault['kind'], 'none'>, random: Random): Fault {
-  switch (kind) {
-    case 'slow':
-      return { kind, ms: random.between(100, 2500) }
-    case 'held':
-      return { kind, ms: heldMs }
-    case 'rate_limited':
-      return { kind, retryAfterSeconds: random.chance(0.5) ? Math.ceil(random.between(0, 3)) : undefined }
-    case 'gateway_page':
-      return { kind, status: random.pick([500, 502, 503, 504, 520]) }
-    case 'dropped':
-    case 'reply_lost':
-      return { kind }
-  }
+  return undefined
 }
 
 function shuffled<Value>(values: readonly Value[], random: Random): Value[] {

@@ -1,13 +1,12 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { freePort } from '../tests/support/server/free-port.ts'
 import { createControlledProvider } from '../tests/support/sandbox/controlled-provider.ts'
 import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
-import { systemRuntime } from '../server/startup/system-runtime.ts'
-import { freePort } from '../tests/support/server/free-port.ts'
-import { drawFault, type Fault, type FaultMix } from './faults.ts'
+import { drawFault, type FaultMix, faults } from './faults.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
@@ -17,67 +16,85 @@ export interface FaultyProvider {
   origin: string
   admin: ProviderAdmin
   setFaults(mix: FaultMix): void
+  /** Counts from here on what {@link FaultyProvider.report} adds to the tally. */
+  resetCounters(): void
+  report(): void
   close(): Promise<void>
 }
 
-/** Starts the embedded provider on a free port, behind a proxy that injects faults. */
+/**
+ * Starts the embedded provider on a free port, behind a proxy that injects faults. Accuses whoever presents a refresh token that
+ * another connection is presenting: instances take turns.
+ */
 export async function startFaultyProvider(
-  options: { tokenTtlSeconds: number; runtime?: Runtime },
+  options: { tokenTtlSeconds: number; runtime: Runtime },
   random: Random,
   tally: Tally,
 ): Promise<FaultyProvider> {
   const port = await freePort()
   const origin = `http://localhost:${port}`
+  const { tokenTtlSeconds, runtime } = options
+  const url = `${origin}/auth/v1`
   const provider = createControlledProvider(
-    {
-      url: `${origin}/auth/v1`,
-      siteUrl: origin,
-      redirectAllowList: [],
-      tokenTtlSeconds: options.tokenTtlSeconds,
-      database: ':memory:',
-    },
-    options.runtime ?? systemRuntime,
+    { url, siteUrl: origin, redirectAllowList: [], tokenTtlSeconds, database: ':memory:' },
+    runtime,
   )
   let mix: FaultMix = {}
+  let refreshesAnswered = 0
+  const presented = new Set<string>()
 
   async function pass(request: Request): Promise<Response> {
     const response = await provider.fetch(request)
-    if (response.status === 200 && request.url.includes('grant_type=refresh_token')) {
-      tally.add('provider refreshes answered')
-    }
+    if (response.status === 200 && isRefresh(request)) refreshesAnswered += 1
     return response
   }
 
-  async function answer(request: Request, { incoming }: HttpBindings): Promise<Response> {
+  async function watchTurns(request: Request, { outgoing }: HttpBindings): Promise<void> {
+    const { refresh_token: token = '' } = (await request.clone().json()) as { refresh_token?: string }
+    if (presented.has(token)) tally.accuse('refreshes at once', 'one refresh token from two connections')
+    presented.add(token)
+    outgoing.once('close', () => presented.delete(token))
+  }
+
+  async function answer(request: Request, bindings: HttpBindings): Promise<Response> {
+    const { incoming } = bindings
     const fault = drawFault(mix, random)
-    if (fault.kind !== 'none') tally.add(`fault ${fault.kind}`)
+    if (fault !== undefined) tally.add(`fault ${fault}`)
     try {
-      const response = await respond(fault, () => pass(request))
+      if (isRefresh(request)) await watchTurns(request, bindings)
+      const response = await (fault === undefined
+        ? pass(request)
+        : faults[fault](() => pass(request), random))
       if (response) return response
-      incoming.socket.destroy()
     } catch (error) {
       // A killed instance leaves an incomplete request.
       if (!incoming.destroyed) tally.accuse('failures of the soak itself', String(error))
-      incoming.socket.destroy()
     }
+    incoming.socket.destroy()
     return RESPONSE_ALREADY_SENT
   }
 
   const listener = getRequestListener((request, bindings) => answer(request, bindings as HttpBindings))
   const server = createServer({ keepAliveTimeout: 65_000 }, (...exchange) => void listener(...exchange))
-  await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  await once(server.listen(port, '127.0.0.1'), 'listening')
   return {
     origin,
     admin: provider.admin,
     setFaults: (next) => {
       mix = next
     },
+    resetCounters() {
+      provider.admin.resetCounters()
+      refreshesAnswered = 0
+    },
+    report() {
+      const { rotations, reuseRevocations } = provider.admin.counters
+      tally.add('provider rotations', rotations)
+      tally.add('replayed parents', refreshesAnswered - rotations)
+      tally.add('reuse revocations', reuseRevocations)
+    },
     async close() {
-      const closed = new Promise((resolve) => {
-        server.close(resolve)
-      })
+      const closed = once(server.close(), 'close')
       server.closeAllConnections()
       await closed
       provider.close()
@@ -85,37 +102,6 @@ export async function startFaultyProvider(
   }
 }
 
-/** Returns the response under `fault`; undefined breaks the connection. */
-async function respond(fault: Fault, pass: () => Promise<Response>): Promise<Response | undefined> {
-  switch (fault.kind) {
-    case 'none':
-      return pass()
-    case 'slow':
-      await sleep(fault.ms)
-      return pass()
-    case 'held': {
-      const response = await pass()
-      await sleep(fault.ms)
-      return response
-    }
-    case 'rate_limited':
-      return Response.json(
-        { code: 429, error_code: 'over_request_rate_limit', msg: 'Request rate limit reached' },
-        {
-          status: 429,
-          headers:
-            fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) },
-        },
-      )
-    case 'gateway_page':
-      return new Response('<!doctype html><title>Gateway error</title>', {
-        status: fault.status,
-        headers: { 'content-type': 'text/html; charset=utf-8' },
-      })
-    case 'dropped':
-      return undefined
-    case 'reply_lost':
-      await pass()
-      return undefined
-  }
+function isRefresh({ url }: Request): boolean {
+  return url.includes('grant_type=refresh_token')
 }

@@ -1,57 +1,29 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { postMcp } from '../tests/e2e/plain-client.ts'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
-
-/** One HTTP request to an instance; `headers` has the public Host. */
-export interface SoakRequest {
-  method: string
-  path: string
-  headers: Record<string, string>
-  body?: string
-}
-
-/** A complete response. */
-export interface SoakResponse {
-  status: number
-  headers: IncomingMessage['headers']
-  text: string
-}
+import type { Random } from './random.ts'
+import type { Tally } from './tally.ts'
 
 const timeoutMs = 30_000
+/** How long a client repeats the same request: the server's promised time for a refresh token, less a margin. */
+export const patienceMs = 110_000
+const maxWaitMs = 3000
 
 // Shared: clients come and go, and connections of a killed instance break.
 const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
 
 /**
- * Sends a request to `port` of this machine. Rejects when the connection breaks before the response is complete, or
- * after `giveUpMs`, when the client itself disconnects.
+ * Returns the system as clients and browsers know it. Every request goes to another instance. A client disconnects after
+ * `giveUpMs`, a whole number, and its request rejects with a `TimeoutError`.
  */
-export async function sendTo(
-  port: number,
-  { method, path, headers, body }: SoakRequest,
-  giveUpMs = timeoutMs,
-): Promise<SoakResponse> {
-  const sent = request({ host: '127.0.0.1', port, method, path, headers, agent })
-  const timer = setTimeout(() => sent.destroy(new Error('No answer in time.')), giveUpMs)
-  try {
-    sent.end(body)
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-    // The body reports what breaks from now on.
-    sent.on('error', () => {})
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text: await text(answer) }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Closes idle connections. */
-export function closeConnections(): void {
-  agent.destroy()
-}
-
-/** Returns the system as clients and browsers know it. Every request goes to another instance. */
-export function systemAddress(baseUrl: string, appUrl: string, anyPort: () => number): ServerAddress {
+export function systemAddress(
+  baseUrl: string,
+  appUrl: string,
+  anyPort: () => number,
+  giveUpMs: () => number = () => timeoutMs,
+): ServerAddress {
   return {
     baseUrl,
     appUrl,
@@ -59,17 +31,93 @@ export function systemAddress(baseUrl: string, appUrl: string, anyPort: () => nu
     async fetch(input, init) {
       const asked = new Request(input, init)
       const { pathname, search, host } = new URL(asked.url)
-      const answer = await sendTo(anyPort(), {
-        method: asked.method,
-        path: pathname + search,
-        headers: { ...Object.fromEntries(asked.headers), host },
-        ...(asked.method === 'POST' && { body: await asked.text() }),
-      })
-      const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-        [value ?? []].flat().map((one): [string, string] => [name, one]),
-      )
-      const isBodiless = answer.status === 204 || answer.status === 304
-      return new Response(isBodiless ? null : answer.text, { status: answer.status, headers })
+      const headers = { ...Object.fromEntries(asked.headers), host }
+      const [path, port, { method }, body] = [pathname + search, anyPort(), asked, await asked.text()]
+      const signal = AbortSignal.timeout(giveUpMs())
+      try {
+        const sent = request({ host: '127.0.0.1', port, method, path, headers, agent, signal })
+        sent.end(body)
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+        // The body reports what breaks from now on.
+        sent.on('error', () => {})
+        return await toResponse(answer)
+      } catch (error) {
+        signal.throwIfAborted()
+        throw error
+      }
     },
   }
+}
+
+async function toResponse(answer: IncomingMessage): Promise<Response> {
+  const { statusCode: status = 0 } = answer
+  const headers = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
+  const body = await text(answer)
+  return new Response(status === 204 || status === 304 ? null : body, { status, headers })
+}
+
+/** The answer to a request that was sent at `sentAt`, in milliseconds since the epoch. */
+export interface Answer {
+  status: number
+  text: string
+  sentAt: number
+}
+
+/** Dependencies of those who use the system. */
+export interface UserPorts {
+  random: Random
+  tally: Tally
+  sleep(ms: number): Promise<unknown>
+}
+
+/**
+ * Sends a request until an instance answers with something other than 503, as a client must. Counts the answers, and accuses those
+ * that no client can handle. Status 0: none came in time.
+ */
+export async function insist(
+  what: string,
+  send: () => Promise<Response>,
+  { random, tally, sleep }: UserPorts,
+): Promise<Answer> {
+  const giveUp = Date.now() + patienceMs
+  for (let attempt = 1; ; attempt += 1) {
+    const sentAt = Date.now()
+    let waitMs = 100 * attempt
+    try {
+      const answer = await send()
+      const { status, headers } = answer
+      const text = await answer.text()
+      tally.add(`${what} ${status}`)
+      if (status !== 503) {
+        if (status >= 500) tally.accuse('wrong answers', `${what}: ${status} ${brief(text)}`)
+        return { status, text, sentAt }
+      }
+      const retryAfter = headers.get('retry-after')
+      if (retryAfter === null) tally.accuse('wrong answers', `${what}: 503 without Retry-After`)
+      waitMs = Math.max(Number(retryAfter) * 1000, waitMs)
+    } catch (error) {
+      const isOwn = error instanceof DOMException && error.name === 'TimeoutError'
+      tally.add(`${what} ${isOwn ? 'cancelled by the client' : 'connection'}`)
+    }
+    if (Date.now() > giveUp) return { status: 0, text: 'no answer in time', sentAt }
+    await sleep(Math.min(waitMs, maxWaitMs) * random.between(0.5, 1))
+  }
+}
+
+/** Calls a tool that tells who calls. */
+export function callWhoami(
+  what: string,
+  token: string,
+  address: ServerAddress,
+  ports: UserPorts,
+): Promise<Answer> {
+  const message = { method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+  return insist(what, () => postMcp(address, message, { authorization: `Bearer ${token}` }), ports)
+}
+
+/** The start of a text, for an accusation. */
+export function brief(text: string): string {
+  return text.slice(0, 300)
 }

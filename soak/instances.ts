@@ -1,101 +1,111 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Child, spawnChild } from '../bench/child.ts'
+import { type Child, type Program, spawnChild } from '../bench/child.ts'
 import { compileCache } from '../tests/support/compile-cache.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
+import { until } from '../tests/support/until.ts'
+import type { Tally } from './tally.ts'
 
 const startTimeoutMs = 20_000
 const restartPauseMs = 500
 
-/** One server process under a supervisor that restarts it whenever it exits. */
+/** One server process under a supervisor that restarts it whenever it exits, and counts how. */
 export interface Instance {
   port: number
-  logFile: string
   /**
    * Sends `signal`: SIGTERM for an update, SIGKILL for a crash. The supervisor restarts it `downMs` after it exits.
    * Does nothing while it is down.
    */
   kill(signal: 'SIGTERM' | 'SIGKILL', downMs: number): void
+  /** Resolves when a process that started after the last kill is ready. */
+  restarted(): Promise<void>
+  /** Returns the output of all its processes. */
+  log(): string
   /** Ends it permanently. Throws when it does not exit cleanly. */
   stop(): Promise<void>
 }
 
-/** Starts an instance of the built server. `settings` are variables without their prefix, `environment` is passed unchanged. */
+/** Settings as variables without their prefix; `environment` is passed unchanged. */
+export interface InstanceSettings {
+  settings: Readonly<Record<string, string>>
+  environment?: Readonly<Record<string, string>>
+}
+
+/** Starts an instance of the built server. */
 export async function startInstance(
   name: string,
-  given: {
-    launcher: string
-    scratch: string
-    settings: Readonly<Record<string, string>>
-    environment?: Readonly<Record<string, string>>
-  },
+  { launcher, scratch, tally }: { launcher: string; scratch: string; tally: Tally },
+  { settings, environment }: InstanceSettings,
 ): Promise<Instance> {
   const port = await freePort()
-  const directory = join(given.scratch, name)
+  const directory = join(scratch, name)
   mkdirSync(directory)
-  const logFile = join(directory, 'log')
-  const settings = Object.entries({ ...given.settings, LISTEN: `127.0.0.1:${port}` })
-  const environment = Object.fromEntries(settings.map(([key, value]) => [`DRAWBRIDGE_${key}`, value]))
-  const start = (): Child =>
-    spawnChild({
-      name,
-      script: given.launcher,
-      argv: ['--json'],
-      directory,
-      environment: { ...compileCache, ...environment, ...given.environment },
-      logFile,
-    })
+  const named = variablesOf({ ...settings, LISTEN: `127.0.0.1:${port}` })
+  const program = {
+    name,
+    script: launcher,
+    argv: ['--json'],
+    directory,
+    environment: { ...compileCache, ...named, ...environment },
+    logFile: join(directory, 'log'),
+  }
+  return supervise(program, port, tally)
+}
 
-  let child = start()
+/** Returns settings as environment variables. */
+export function variablesOf(settings: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [`DRAWBRIDGE_${key}`, value]))
+}
+
+/** Starts a program that listens on `port`, and restarts it like a service manager, also when it failed to start. */
+export async function supervise(program: Program, port: number, tally: Tally): Promise<Instance> {
+  const children: Child[] = []
+  let isReady = false
   let isStopping = false
   let pauseMs = restartPauseMs
-  const isReady = await Promise.race([child.ready, child.ended, sleep(startTimeoutMs, '', { ref: false })])
-  if (typeof isReady !== 'object') {
-    throw new Error(`${name} did not start.\n${readFileSync(logFile, 'utf8').slice(-2000)}`)
+  const start = (): Child => {
+    const child = spawnChild(program)
+    children.push(child)
+    void child.ready.then(() => (isReady = !isStopping))
+    return child
   }
-  const supervising = supervise()
+  let child = start()
+  const log = (): string =>
+    [readFileSync(program.logFile, 'utf8'), ...children.map(({ output }) => output())].join('\n')
+  await until(
+    () => isReady,
+    () => `${program.name} to start:\n${log().slice(-2000)}`,
+    startTimeoutMs,
+  )
 
-  /** Restarts the process like a service manager, also when it failed to start. */
-  async function supervise(): Promise<void> {
+  const ended = (async () => {
     for (;;) {
-      await child.ended
-      if (!isStopping) await sleep(pauseMs)
-      pauseMs = restartPauseMs
+      const how = await child.ended
+      isReady = false
       if (isStopping) return
+      tally.add(how === 'SIGKILL' ? 'kills' : how === '0' ? 'updates' : `exits with ${how}`)
+      await sleep(pauseMs)
+      if (isStopping) return
+      pauseMs = restartPauseMs
       child = start()
     }
-  }
+  })()
 
   return {
     port,
-    logFile,
+    log,
     kill(signal, downMs) {
       pauseMs = downMs
+      isReady = false
       child.kill(signal)
     },
+    restarted: () => until(() => isReady, `${program.name} to start again`),
     async stop() {
       isStopping = true
       // It may have been killed on purpose a moment ago.
       await child.stop('SIGKILL')
-      await supervising
+      await ended
     },
   }
-}
-
-/** Returns the complete log lines of `instance`. */
-export function logLines(instance: Instance): Readonly<Record<string, unknown>>[] {
-  return jsonLines(readFileSync(instance.logFile, 'utf8'))
-}
-
-/** Returns the complete lines of `text` that are JSON objects. */
-export function jsonLines(text: string): Readonly<Record<string, unknown>>[] {
-  return text.split('\n').flatMap((line) => {
-    try {
-      return line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []
-    } catch {
-      // The last line of a killed process may be cut.
-      return []
-    }
-  })
 }

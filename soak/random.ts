@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+
 /** Random numbers from a seed: the same seed gives the same sequence. Not for secrets. */
 export interface Random {
   /** Returns a number from 0 to below 1. */
@@ -22,14 +24,7 @@ export function createRandom(seed: number): Random {
     between: (min, max) => min + random.next() * (max - min),
     chance: (probability) => random.next() < probability,
     pick: (values) => values[Math.floor(random.next() * values.length)] ?? values[0],
-    fork: (name) => createRandom(seed ^ hash(name)),
+    fork: (name) => createRandom(seed ^ crc32(name)),
   }
   return random
-}
-
-/** FNV-1a. */
-function hash(text: string): number {
-  let value = 0x811c9dc5
-  for (const character of text) value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193)
-  return value >>> 0
 }

@@ -1,25 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { personOf } from '../tests/e2e/person.ts'
-import { registerPlainClient } from '../tests/e2e/plain-client.ts'
-import { startPostgres } from '../tests/support/server/postgres-server.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AreaFigure, Figure } from '../bench/figure.ts'
+import { systemRuntime } from '../server/startup/system-runtime.ts'
+import { createPlainClient, registerPlainClient } from '../tests/e2e/plain-client.ts'
+import { logLines } from '../tests/e2e/server-process.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
-import { SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
-import { closeConnections, systemAddress } from './http.ts'
+import { type PostgresServer, startPostgres } from '../tests/support/server/postgres-server.ts'
+import { SoakClient } from './client.ts'
 import { type FaultyProvider, startFaultyProvider } from './faulty-provider.ts'
-import { type Instance, logLines, startInstance } from './instances.ts'
+import { systemAddress } from './http.ts'
+import { type Instance, type InstanceSettings, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
-import type { Tally } from './tally.ts'
-import { makeTrouble, type Victims } from './trouble.ts'
+import { soakFigures } from './report.ts'
+import type { Accusation, Tally } from './tally.ts'
 
-/** Lifetime of the provider's access tokens: every connection needs the provider several times a minute. */
-export const providerTokenSeconds = 15
-const accessTokenSeconds = 30
-/** Pause between the last fault and the final calls, by when every provider token is due. */
-const calmSeconds: number = providerTokenSeconds + 5
 const signInsAtOnce = 8
-const grantsPerAccount = 5
-const verificationsAtOnce = 16
 
 /** Settings of one soak. */
 export interface Soak {
@@ -28,140 +24,130 @@ export interface Soak {
   scratch: string
   grants: number
   seconds: number
-  /** Multiplies the pauses of clients; default 1. */
-  pace?: number
+  /** How many days pass at once, where they do. */
+  days: number
   random: Random
   tally: Tally
+  /** Functions that end what was started, called last to first. */
+  endings: (() => Promise<unknown>)[]
   say(text: string): void
 }
 
-/**
- * Builds the system, signs in, injects faults while clients work, and checks at the end that every connection works.
- */
-export async function runSoak(soak: Soak): Promise<void> {
-  const { random, tally, say } = soak
-  const closers: (() => Promise<void>)[] = []
+/** Counts without which no soak proves anything. */
+export const amidTrouble = { kills: 1, 'provider rotations': 1 }
+
+/** What a soak does. */
+export interface Scenario {
+  area: string
+  /** Counts without which it proves nothing; `grants` as in {@link Soak}. */
+  least(grants: number): Readonly<Record<string, number>>
+  run(soak: Soak): Promise<void>
+}
+
+/** Runs a scenario to its end, whatever fails in it, and returns its figures. */
+export async function runSoak(soak: Soak, { area, least, run }: Scenario): Promise<(AreaFigure & Figure)[]> {
+  const { tally } = soak
+  const began = Date.now()
   try {
-    const system = await startSystem(soak, closers)
-    const { victims } = system
-    say(`signing in ${soak.grants} times`)
-    const clients = await signInAll(soak, { ...system, provider: victims.provider })
-    say(`${clients.length} connections are at work for ${soak.seconds} s`)
-    victims.provider.admin.resetCounters()
-    tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
-    const end = Date.now() + soak.seconds * 1000
-    await Promise.all([
-      makeTrouble({ ...victims, seconds: soak.seconds, tally, say }, random.fork('trouble')),
-      ...clients.map((client) => client.run(end)),
-    ])
-    await verifyAll(clients, soak)
-    const { rotations } = victims.provider.admin.counters
-    tally.add('provider rotations', rotations)
-    tally.add('replayed parents', tally.get('provider refreshes answered') - rotations)
-    checkLog(victims.instances.flatMap(logLines), tally)
+    await run(soak)
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? '') : String(error)
     tally.accuse('failures of the soak itself', text.slice(0, 2000))
   }
-  closeConnections()
-  for (const close of closers.toReversed()) {
+  for (const close of soak.endings.toReversed()) {
     await close().catch((error: unknown) => tally.accuse('failures of the soak itself', String(error)))
   }
+  return soakFigures(area, tally, least(soak.grants), (Date.now() - began) / 1000)
 }
 
-/** Waits until every provider token is due, and lets each connection refresh and call once more. */
-export async function verifyAll(
-  clients: readonly SoakClient[],
-  { tally, say }: Pick<Soak, 'tally' | 'say'>,
-): Promise<void> {
-  say('calm')
-  await sleep(calmSeconds * 1000)
-  say('the last call and refresh of each')
-  await atOnce(verificationsAtOnce, clients, async (client) => {
-    if ((await client.verify()) === undefined) tally.add('grants that work at the end')
-  })
+/** What instances run with, and who uses them. */
+export interface World {
+  postgres: PostgresServer
+  provider: FaultyProvider
+  runtime: Runtime
+  baseUrl: string
+  /** The URL of the database. */
+  database: string
+  /** Settings of all instances, as variables without their prefix. */
+  settings: Readonly<Record<string, string>>
 }
 
-interface System extends Omit<SystemUnderTest, 'clientId'> {
-  victims: Victims
-}
-
-/** Returns the settings of all instances, as variables without their prefix. */
-export function soakSettings(
-  baseUrl: string,
-  provider: FaultyProvider,
-  store: string,
-): Record<string, string> {
-  return {
+/** Starts Postgres and a provider, whose access tokens live for `tokenTtlSeconds`. */
+export async function openWorld(
+  soak: Soak,
+  options: { tokenTtlSeconds: number; runtime?: Runtime },
+): Promise<World> {
+  const { tokenTtlSeconds, runtime = systemRuntime } = options
+  const postgres = await startPostgres({ durable: true })
+  soak.endings.push(() => postgres.close())
+  const provider = await startFaultyProvider(
+    { tokenTtlSeconds, runtime },
+    soak.random.fork('faults'),
+    soak.tally,
+  )
+  soak.endings.push(() => provider.close())
+  const baseUrl = `http://localhost:${await freePort()}`
+  const database = await postgres.createDatabase()
+  const settings = {
     BASE_URL: baseUrl,
     APP_URL: provider.origin,
     PROVIDER: 'supabase',
     PROVIDER_URL: `${provider.origin}/auth/v1`,
     PROVIDER_KEY: 'sb_publishable_soak',
     SECRET_KEYS: `soak:${randomBytes(32).toString('base64')}`,
-    STORE: store,
-    ACCESS_TOKEN_TTL: `${accessTokenSeconds}s`,
+    STORE: database,
     SESSION_CHECK: '20s',
     SIGN_IN_LIMIT: '100000',
     // All connections belong to one user.
     CALL_LIMIT: 'off',
     CALLS_AT_ONCE: 'off',
   }
+  return { postgres, provider, runtime, baseUrl, database, settings }
 }
 
-async function startSystem(soak: Soak, closers: (() => Promise<void>)[]): Promise<System> {
-  const postgres = await startPostgres({ durable: true })
-  closers.push(() => postgres.close())
-  const provider = await startFaultyProvider(
-    { tokenTtlSeconds: providerTokenSeconds },
-    soak.random.fork('faults'),
-    soak.tally,
-  )
-  closers.push(() => provider.close())
-  const baseUrl = `http://localhost:${await freePort()}`
-  const settings = soakSettings(baseUrl, provider, await postgres.createDatabase())
+/** Starts three instances of the built server. */
+export async function startInstances(
+  soak: Soak,
+  given: InstanceSettings,
+): Promise<[Instance, ...Instance[]]> {
   const startOne = async (name: string): Promise<Instance> => {
-    const instance = await startInstance(name, { ...soak, settings })
-    closers.push(() => instance.stop())
+    const instance = await startInstance(name, soak, given)
+    soak.endings.push(() => instance.stop())
     return instance
   }
-  const instances = [await startOne('one'), await startOne('two'), await startOne('three')] as const
-  return {
-    baseUrl,
-    anyPort: () => soak.random.pick(instances).port,
-    victims: { provider, instances, postgres },
-  }
+  return [await startOne('one'), await startOne('two'), await startOne('three')]
 }
 
-/** Signs in as often as `soak` says, with several connections for each account that it creates. */
+/**
+ * Signs in as often as `soak` says, with `perAccount` connections for each account that it creates, by one client. Its pauses are
+ * `pace` times as long.
+ */
 export async function signInAll(
   soak: Soak,
-  { baseUrl, anyPort, provider }: Pick<System, 'baseUrl' | 'anyPort'> & { provider: FaultyProvider },
+  { provider, runtime, baseUrl }: World,
+  instances: readonly [Instance, ...Instance[]],
+  { perAccount, pace = 1 }: { perAccount: number; pace?: number },
 ): Promise<SoakClient[]> {
+  const { random, tally, grants } = soak
+  const anyPort = (): number => random.pick(instances).port
   const address = systemAddress(baseUrl, provider.origin, anyPort)
-  const plain = await registerPlainClient(address)
-  const accounts = Array.from({ length: Math.ceil(soak.grants / grantsPerAccount) }, (_, index) => ({
+  const { id } = await registerPlainClient(address)
+  const accounts = Array.from({ length: Math.ceil(grants / perAccount) }, (_, index) => ({
     email: `user${index}@example.com`,
     password: `correct horse ${index}`,
   }))
-  const clients: SoakClient[] = []
-  await atOnce(signInsAtOnce, accounts, async (account) => {
-    await provider.admin.createUser(account)
-    const count = Math.min(grantsPerAccount, soak.grants - accounts.indexOf(account) * grantsPerAccount)
-    for (let number = 0; number < count; number += 1) {
-      const code = await plain.code(personOf(address, account))
-      const sentAt = Date.now()
-      const redeemed = await plain.redeem(code)
-      const text = await redeemed.text()
-      if (redeemed.status !== 200) throw new Error(`Redeeming the code answered ${redeemed.status}: ${text}`)
-      soak.tally.add('sign-ins')
-      const random = soak.random.fork(`${account.email} ${number}`)
-      const given = { email: account.email, tokens: tokensOf(text, sentAt) }
-      const system = { baseUrl, anyPort, clientId: plain.id }
-      const pause = (ms: number): Promise<unknown> => sleep(ms * (soak.pace ?? 1))
-      clients.push(new SoakClient(given, system, { random, tally: soak.tally, sleep: pause }))
-    }
+  await Promise.all(accounts.map((account) => provider.admin.createUser(account)))
+  const connecting = Array.from({ length: grants }, async (_, number) => {
+    const account = accounts[number % accounts.length] ?? { email: '', password: '' }
+    const own = random.fork(`client ${number}`)
+    const giveUpMs = (): number => (own.chance(0.03) ? Math.round(own.between(0, 15)) : 30_000)
+    const hasty = systemAddress(baseUrl, provider.origin, anyPort, giveUpMs)
+    const pause = (ms: number): Promise<unknown> => sleep(ms * pace)
+    const ports = { random: own, tally, sleep: pause, now: runtime.now }
+    return new SoakClient(account, address, await createPlainClient(hasty, { id }), ports)
   })
+  const clients = await Promise.all(connecting)
+  await atOnce(signInsAtOnce, clients, (client) => client.signIn())
   return clients
 }
 
@@ -171,28 +157,26 @@ export async function atOnce<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const queue = [...items]
+  const queue = items.values()
   await Promise.all(
     Array.from({ length: max }, async () => {
-      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
+      for (const item of queue) await work(item)
     }),
   )
 }
 
-/** Checks the lines of logs: no grant may have ended, and no unexpected failure may have occurred. */
-export function checkLog(lines: readonly Readonly<Record<string, unknown>>[], tally: Tally): void {
-  for (const line of lines) {
-    const { event, reason, time } = line
-    if (event === 'grant_ended') {
-      tally.accuse(
-        reason === 'refresh_token_reuse' ? 'reuse revocations' : 'grants ended by the server',
-        `${String(time)} ${String(reason)} ${String(line['grant_id'])}`,
-      )
-    }
-    if (event === 'provider_session_ended') {
-      tally.accuse('grants ended by the server', `${String(time)} ${String(line['grant_id'])}`)
-    }
-    if (event === 'request_failed') tally.accuse('failed requests', JSON.stringify(line).slice(0, 2000))
-    if (event === 'provider_refreshed') tally.add('provider sessions stored')
+/** Events of the log that accuse the server. */
+const badEvents: Readonly<Record<string, Accusation>> = {
+  grant_ended: 'grants ended by the server',
+  provider_session_ended: 'grants ended by the server',
+  request_failed: 'failed requests',
+}
+
+/** Checks the logs of instances: no grant may have ended, and no unexpected failure may have occurred. */
+export function checkLogs(instances: readonly Instance[], tally: Tally): void {
+  for (const line of instances.flatMap((instance) => logLines(instance.log()))) {
+    const accusation = badEvents[line.event]
+    if (accusation) tally.accuse(accusation, JSON.stringify(line).slice(0, 2000))
+    if (line.event === 'provider_refreshed') tally.add('provider sessions stored')
   }
 }

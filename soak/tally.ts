@@ -1,9 +1,28 @@
+/** Cases that must not happen, in the words of the report. */
+export const accusations = [
+  'wrong answers',
+  'failed requests',
+  'races with several answers',
+  'refreshes at once',
+  'reuse revocations',
+  'grants ended by the server',
+  'grants lost',
+  'services refused',
+  'tokens lost',
+  'tokens that outlived their end',
+  'failures of the soak itself',
+] as const
+
+export type Accusation = (typeof accusations)[number]
+
 /** Counts events by name. */
 export interface Tally {
   add(name: string, count?: number): void
   get(name: string): number
   /** Records a case that must not happen, with the details for an investigation. Never a token. */
-  accuse(name: string, detail: string): void
+  accuse(name: Accusation, detail: string): void
+  /** Returns the names of what was counted, sorted. */
+  names(): string[]
   /** Returns the first accusations of each kind, as sentences. */
   accusations(): readonly string[]
 }
@@ -12,15 +31,16 @@ const maxOfAKind = 5
 
 export function createTally(): Tally {
   const counts = new Map<string, number>()
-  const accusations: string[] = []
+  const sentences: string[] = []
   const tally: Tally = {
     add: (name, count = 1) => void counts.set(name, tally.get(name) + count),
     get: (name) => counts.get(name) ?? 0,
     accuse(name, detail) {
       tally.add(name)
-      if (tally.get(name) <= maxOfAKind) accusations.push(`${new Date().toISOString()} ${name}: ${detail}`)
+      if (tally.get(name) <= maxOfAKind) sentences.push(`${new Date().toISOString()} ${name}: ${detail}`)
     },
-    accusations: () => accusations,
+    names: () => [...counts.keys()].sort(),
+    accusations: () => sentences,
   }
   return tally
 }

@@ -1,41 +1,45 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AreaFigure, atLeast, atMost, type Figure, reported } from '../bench/figure.ts'
-import { personOf } from '../tests/e2e/person.ts'
-import { registerPlainClient } from '../tests/e2e/plain-client.ts'
-import { freePort } from '../tests/support/server/free-port.ts'
-import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import type { Store } from '../server/core/store.ts'
 import { StoreUnavailableError } from '../server/core/store-unavailable.ts'
 import { openPostgresStore } from '../server/store/postgres/postgres.ts'
+import { personOf } from '../tests/e2e/person.ts'
+import type { SoakClient } from './client.ts'
 import type { FaultMix } from './faults.ts'
-import { startFaultyProvider } from './faulty-provider.ts'
-import { closeConnections, systemAddress } from './http.ts'
-import { type Instance, logLines, startInstance } from './instances.ts'
+import { systemAddress } from './http.ts'
 import { createMovedClock } from './moved-clock.ts'
-import { atOnce, checkLog, type Soak, soakSettings } from './soak.ts'
-import type { Tally } from './tally.ts'
+import {
+  amidTrouble,
+  atOnce,
+  checkLogs,
+  openWorld,
+  type Scenario,
+  signInAll,
+  startInstances,
+} from './soak.ts'
 import {
   addService,
-  busyMs,
-  connect,
-  type Connection,
-  daySeconds,
-  hourSeconds,
-  lastCallsSeconds,
   makeToken,
   type PersonalToken,
   type Service,
   type TokenSystem,
-  useConnection,
   useService,
   useToken,
 } from './token-users.ts'
 
+const daySeconds = 86_400
+/** Lifetime of the tokens of the provider and of clients. */
+const hourSeconds = 3600
 const tokenDays = [7, 30, 90] as const
 const peopleAtOnce = 8
 const serviceCount = 3
 const collectLimit = 100
+/** Amid trouble, tokens are called for the last time that long before they end: the calls of one moment take less. */
+const lastCallsSeconds = 300
+/** And after that in a calm moment. */
+const calmCallsSeconds = 20
+/** For so long instances are killed, and requests begin, at each moment. */
+const busyMs = 3000
 /** Slow enough that kills hit refreshes, with replies that are lost after the refresh token was used up. */
 const weather: FaultMix = {
   slow: 0.4,
@@ -45,120 +49,104 @@ const weather: FaultMix = {
   rate_limited: 0.05,
 }
 
-/** Settings of a soak of tokens. */
-export interface TokenSoak extends Soak {
-  /** How many days pass at once. */
-  days: number
-}
-
 /**
- * Lets ninety days pass over personal tokens, connections of the same people and services. After each jump of the clock every session
- * at the provider is due: instances are killed while all tokens are used. Checks that each token works until its end and no longer.
+ * Ninety days of personal tokens, connections of the same people and services. After each jump of the clock every session at the
+ * provider is due: instances are killed while all tokens are used. Each token has to work until its end and no longer.
  */
-export async function runTokenSoak(soak: TokenSoak): Promise<void> {
-  const { random, tally, say } = soak
-  const closers: (() => Promise<void>)[] = []
-  try {
+export const tokenSoak: Scenario = {
+  area: 'soak of tokens',
+  least: (people) => ({
+    days: 90,
+    'tokens made': people * tokenDays.length,
+    'tokens that worked at their end': people * tokenDays.length,
+    'calls refused after the end': people * tokenDays.length,
+    'sign-ins after thirty days': people,
+    'refresh 200': 1,
+    'call 200': 1,
+    'service token 200': 1,
+    'service call 200': 1,
+    'rows collected': 1,
+    'replayed parents': 1,
+    ...amidTrouble,
+  }),
+  async run(soak) {
+    const { random, tally, say } = soak
     const clock = createMovedClock(join(soak.scratch, 'clock'))
-    const postgres = await startPostgres({ durable: true })
-    closers.push(() => postgres.close())
-    const options = { tokenTtlSeconds: hourSeconds, runtime: clock.runtime }
-    const provider = await startFaultyProvider(options, random.fork('faults'), tally)
-    closers.push(() => provider.close())
-    const baseUrl = `http://localhost:${await freePort()}`
-    const database = await postgres.createDatabase()
-    const settings = {
-      ...soakSettings(baseUrl, provider, database),
-      ACCESS_TOKEN_TTL: `${hourSeconds}s`,
-      PERSONAL_TOKENS: 'on',
-    }
-    const startOne = async (name: string): Promise<Instance> => {
-      const instance = await startInstance(name, { ...soak, settings, environment: clock.environment })
-      closers.push(() => instance.stop())
-      return instance
-    }
-    const instances = [await startOne('one'), await startOne('two'), await startOne('three')] as const
+    const world = await openWorld(soak, { tokenTtlSeconds: hourSeconds, runtime: clock.runtime })
+    const { provider, baseUrl } = world
+    const settings = { ...world.settings, ACCESS_TOKEN_TTL: `${hourSeconds}s`, PERSONAL_TOKENS: 'on' }
+    const { environment } = clock
+    const instances = await startInstances(soak, { settings, environment })
     const address = systemAddress(baseUrl, provider.origin, () => random.pick(instances).port)
-    const system: TokenSystem = { soak, clock, address, instances }
+    const system: TokenSystem = { soak, now: clock.now, address, instances, ports: { random, tally, sleep } }
 
-    const accounts = Array.from({ length: soak.grants }, (_, index) => ({
-      email: `user${index}@example.com`,
-      password: `correct horse ${index}`,
-    }))
+    const connections = await signInAll(soak, world, instances, { perAccount: 1 })
     const tokens: PersonalToken[] = []
-    const connections: Connection[] = []
-    const plain = await registerPlainClient(address)
-    await atOnce(peopleAtOnce, accounts, async (account) => {
-      await provider.admin.createUser(account)
+    await atOnce(peopleAtOnce, connections, async ({ account }) => {
       const person = personOf(address, account)
-      connections.push(await connect(person, plain, clock))
       for (const days of tokenDays) tokens.push(await makeToken(person, days, system))
     })
     const services: Service[] = []
     for (let number = 0; number < serviceCount; number += 1)
       services.push(await addService(number, settings, soak))
     say(`${tokens.length} personal tokens, ${connections.length} connections, ${services.length} services`)
+    const store = openPostgresStore(world.database)
+    soak.endings.push(() => store.close())
 
-    const store = openPostgresStore(database)
-    closers.push(() => store.close())
-
-    provider.admin.resetCounters()
-    tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
+    provider.resetCounters()
     const began = clock.now()
-    for (const moment of momentsOf(tokens, began, soak.days)) {
-      clock.moveTo(moment)
-      provider.setFaults(weather)
+    for (const { at, ending } of momentsOf(tokens, began, soak.days)) {
+      clock.moveTo(at)
+      const isCalm = ending !== undefined
+      provider.setFaults(isCalm ? {} : weather)
+      const soon = (): Promise<void> => sleep(isCalm ? 0 : random.between(0, busyMs))
       await Promise.all([
-        killSome(system),
-        collect(store, system),
-        ...tokens.map((token) => useToken(token, system)),
-        ...connections.map((connection) => useConnection(connection, system)),
-        ...services.map((service) => useService(service, system)),
+        ...(isCalm ? [] : [killSome(system, soon), soon().then(() => collect(store, system))]),
+        ...tokens.map((token) => useToken(token, system, soon)),
+        ...connections.map((connection) => soon().then(() => useConnection(connection, system))),
+        ...services.map((service) => useService(service, system, soon)),
       ])
-      provider.setFaults({})
+      const atTheirEnd = tokens.filter(({ days, isLost }) => days === ending && !isLost)
+      tally.add('tokens that worked at their end', atTheirEnd.length)
       say(`day ${((clock.now() - began) / daySeconds).toFixed(2)}`)
     }
     tally.add('days', Math.floor((clock.now() - began) / daySeconds))
-    const { rotations } = provider.admin.counters
-    tally.add('provider rotations', rotations)
-    tally.add('replayed parents', tally.get('provider refreshes answered') - rotations)
-    tally.add('reuse revocations', provider.admin.counters.reuseRevocations)
-    checkLog(instances.flatMap(logLines), tally)
-  } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? '') : String(error)
-    tally.accuse('failures of the soak itself', text.slice(0, 2000))
-  }
-  closeConnections()
-  for (const close of closers.toReversed()) {
-    await close().catch((error: unknown) => tally.accuse('failures of the soak itself', String(error)))
-  }
+    provider.report()
+    checkLogs(instances, tally)
+  },
 }
 
-/** Returns when the clock stops: every `days` days, and shortly before and after tokens end. */
-function momentsOf(tokens: readonly PersonalToken[], began: number, days: number): number[] {
+/** When the clock stops, in seconds since the epoch. Calm is a moment in which tokens of `ending` days are about to end. */
+interface Moment {
+  at: number
+  ending?: number
+}
+
+/** Returns a moment every `days` days, and those shortly before and after tokens end. */
+function momentsOf(tokens: readonly PersonalToken[], began: number, days: number): Moment[] {
   const ends = tokenDays.flatMap((count) => {
     const own = tokens.filter((token) => token.days === count)
+    const first = Math.min(...own.map(({ endsAt }) => endsAt))
     return [
-      Math.min(...own.map(({ endsAt }) => endsAt)) - lastCallsSeconds,
-      Math.max(...own.map(({ endedBy }) => endedBy)) + 1,
+      { at: first - lastCallsSeconds },
+      { at: first - calmCallsSeconds, ending: count },
+      { at: Math.max(...own.map(({ endedBy }) => endedBy)) + 1 },
     ]
   })
-  const steps = Array.from(
-    { length: Math.floor(90 / days) },
-    (_, step) => began + (step + 1) * days * daySeconds,
-  )
+  const steps = Array.from({ length: Math.floor(90 / days) }, (_, step) => ({
+    at: began + (step + 1) * days * daySeconds,
+  }))
   // Not where some tokens are over and others are not.
-  const isClear = (moment: number): boolean =>
-    tokens.every(({ endsAt, endedBy }) => moment < endsAt - 2 * lastCallsSeconds || moment > endedBy)
-  return [...steps.filter(isClear), ...ends].sort((one, other) => one - other)
+  const isClear = ({ at }: Moment): boolean =>
+    tokens.every(({ endsAt, endedBy }) => at < endsAt - 2 * lastCallsSeconds || at > endedBy)
+  return [...steps.filter(isClear), ...ends].sort((one, other) => one.at - other.at)
 }
 
 /** Deletes what has expired, as instances do once a minute: none of these lives that long. */
-async function collect(store: Store, { clock, soak: { random, tally } }: TokenSystem): Promise<void> {
-  await sleep(random.between(0, busyMs))
+async function collect(store: Store, { now, soak: { tally } }: TokenSystem): Promise<void> {
   try {
     for (let count = collectLimit; count === collectLimit; tally.add('rows collected', count))
-      count = await store.collectExpired(clock.now(), collectLimit)
+      count = await store.collectExpired(now(), collectLimit)
   } catch (error) {
     // An instance would try again in a minute.
     if (!(error instanceof StoreUnavailableError)) throw error
@@ -166,57 +154,24 @@ async function collect(store: Store, { clock, soak: { random, tally } }: TokenSy
 }
 
 /** Kills one to three instances, while the first requests of the day are answered. */
-async function killSome({ instances, soak: { random, tally } }: TokenSystem): Promise<void> {
+async function killSome(
+  { instances, soak: { random } }: TokenSystem,
+  soon: () => Promise<void>,
+): Promise<void> {
+  const victims = instances.filter(() => random.chance(0.5))
+  if (victims.length === 0) victims.push(random.pick(instances))
   await Promise.all(
-    instances.map(async (instance, index) => {
-      if (index > 0 && random.chance(0.5)) return
-      await sleep(random.between(0, busyMs))
-      const victim = index > 0 ? instance : random.pick(instances)
+    victims.map(async (victim) => {
+      await soon()
       victim.kill('SIGKILL', random.between(0, 500))
-      tally.add('kills')
     }),
   )
 }
 
-/** Returns the figures of a soak of tokens of `people` that took `seconds`. */
-export function tokenSoakFigures(tally: Tally, people: number, seconds: number): (AreaFigure & Figure)[] {
-  const figures = [
-    reported('duration', seconds, 's'),
-    atLeast(90, 'days', tally.get('days')),
-    atLeast(people * tokenDays.length, 'tokens made', tally.get('tokens made')),
-    ...['token call 200', 'token call 401', 'token call 503', 'token call connection'].map((name) =>
-      reported(name, tally.get(name)),
-    ),
-    ...['refresh 200', 'call 200', 'service token 200', 'service call 200'].map((name) =>
-      atLeast(1, name, tally.get(name)),
-    ),
-    ...['service token 503', 'service token connection'].map((name) => reported(name, tally.get(name))),
-    atLeast(people, 'sign-ins after thirty days', tally.get('sign-ins after thirty days')),
-    reported('sign-ins repeated', tally.get('sign-ins repeated')),
-    ...['kills', 'provider rotations', 'replayed parents', 'rows collected'].map((name) =>
-      atLeast(1, name, tally.get(name)),
-    ),
-    ...[
-      'wrong answers',
-      'failed requests',
-      'reuse revocations',
-      'grants ended by the server',
-      'grants lost',
-      'services refused',
-      'tokens lost',
-      'tokens that outlived their end',
-      'failures of the soak itself',
-    ].map((name) => atMost(0, name, tally.get(name))),
-    atLeast(
-      people * tokenDays.length,
-      'tokens that worked at their end',
-      tally.get('tokens that worked at their end'),
-    ),
-    atLeast(
-      people * tokenDays.length,
-      'calls refused after the end',
-      tally.get('calls refused after the end'),
-    ),
-  ]
-  return figures.map((figure) => Object.assign(figure, { area: 'soak of tokens' }))
+/** Refreshes a connection and calls with it; signs in again once its thirty days are over. */
+async function useConnection(connection: SoakClient, { soak: { tally } }: TokenSystem): Promise<void> {
+  if ((await connection.verify()) === undefined || !connection.isOver()) return
+  await connection.signIn()
+  tally.add('sign-ins after thirty days')
+  await connection.verify()
 }

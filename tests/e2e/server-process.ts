@@ -223,7 +223,7 @@ function timeout(ms: number): Promise<undefined> {
 }
 
 /** Parses the complete JSON lines of a log; the last line of a killed process may be incomplete. */
-function logLines(text: string): LogLine[] {
+export function logLines(text: string): LogLine[] {
   return text.split('\n').flatMap((line) => {
     try {
       return line.startsWith('{') ? [JSON.parse(line) as LogLine] : []

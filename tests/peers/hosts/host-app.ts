@@ -15,7 +15,8 @@ const manifest = join(own, 'app')
 export const folder: string = join(own, '.environments/app')
 const built = join(folder, 'built.txt')
 const library = join(folder, 'node_modules/drawbridge-server')
-const program = join(folder, 'node_modules/next/dist/bin/next')
+/** The script of the command `next`, which is run in {@link folder}. */
+export const nextProgram: string = join(folder, 'node_modules/next/dist/bin/next')
 const guide = join(repository, 'docs/nextjs.md')
 const quiet = { NEXT_TELEMETRY_DISABLED: '1' }
 
@@ -119,7 +120,7 @@ export function buildHosts(): void {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
-  run(process.execPath, [program, 'build'])
+  run(process.execPath, [nextProgram, 'build'])
   linkLibrary()
   writeFileSync(built, mark)
 }
@@ -185,7 +186,7 @@ export async function startNextServer(
   settings: Readonly<Record<string, string>>,
 ): Promise<NextServer> {
   const named = Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
-  const child = spawn(process.execPath, [program, 'start', '-p', String(port), '-H', '127.0.0.1'], {
+  const child = spawn(process.execPath, [nextProgram, 'start', '-p', String(port), '-H', '127.0.0.1'], {
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', ...quiet, ...Object.fromEntries(named) },
     stdio: ['ignore', 'pipe', 'pipe'],
