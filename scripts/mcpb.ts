@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { mcpbContent } from './mcpb/mcpb-files.ts'
+import { packMcpb } from './mcpb/mcpb-archive.ts'
 import { desktopParts, fetchPackage, installedParts, lockedPackage } from './mcpb/native-part.ts'
-import { zipArchive } from './mcpb/zip-archive.ts'
 
 const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
@@ -19,16 +18,15 @@ try {
   const parts = values.here
     ? installedParts(path('node_modules'))
     : desktopParts.map((name) => fetchPackage(lockedPackage(lockfile, name), fetched))
-  const { entries, platforms, systems } = mcpbContent({
+  const { archive, platforms, systems } = packMcpb({
     bridge: path('bridge'),
     keychain: path('node_modules/keytar'),
     parts,
     licenseFile: path('LICENSE'),
   })
-  const archive = zipArchive(entries)
   const target = path(`bridge/dist/drawbridge${values.here ? `-${systems.join('-')}` : ''}.mcpb`)
   writeFileSync(target, archive)
-  console.log(`${target}: ${entries.length} files, ${(archive.length / 1024 / 1024).toFixed(1)} MB`)
+  console.log(`${target}: ${(archive.length / 1024 / 1024).toFixed(1)} MB`)
   console.log(`For ${platforms.join(', ')}, with the keychain of ${systems.join(', ')}.`)
 } finally {
   rmSync(fetched, { recursive: true, force: true })

@@ -15,10 +15,8 @@ import { fileURLToPath } from 'node:url'
 import { unzipSync } from 'fflate'
 import { beforeEach, describe, expect, it } from 'vitest'
 import manifestOfPackage from '../../bridge/package.json' with { type: 'json' }
-import { mcpbContent, type McpbSource } from '../../scripts/mcpb/mcpb-files.ts'
-import { mcpbManifest } from '../../scripts/mcpb/mcpb-manifest.ts'
+import { type McpbSource, packMcpb } from '../../scripts/mcpb/mcpb-archive.ts'
 import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../../scripts/mcpb/native-part.ts'
-import { zipArchive, type ZipEntry } from '../../scripts/mcpb/zip-archive.ts'
 import { type BridgeChild, talkTo } from '../support/bridge/process/bridge-child.ts'
 import { oldNode } from '../support/bridge/process/old-node.ts'
 import { startRemote } from '../support/remote/remote.ts'
@@ -38,54 +36,47 @@ function unpack(archive: Buffer, target: string): void {
   }
 }
 
-it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])(
-  'an archive has no file %j',
-  (name) => {
-    expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
-  },
-)
-
-it('an archive is the same for the same files, and smaller than they are', () => {
-  const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
-  expect(zipArchive(entries)).toEqual(zipArchive(entries))
-  expect(zipArchive(entries).length).toBeLessThan(300)
-})
-
-it('an archive can be read by unzip', () => {
-  const file = join(folder, 'a.mcpb')
+/** A bridge of two lines, and a keychain with parts for `systems`, each an os and a name. */
+function source(systems: readonly (readonly [os: string, name: string])[]): McpbSource {
+  const copy = join(folder, 'bridge')
+  mkdirSync(join(copy, 'dist'), { recursive: true })
+  for (const name of ['launcher.cjs', 'package.json']) cpSync(join(bridge, name), join(copy, name))
+  writeFileSync(join(copy, 'dist', 'main.mjs'), "import './chunk.mjs'")
   writeFileSync(
-    file,
-    zipArchive([
-      { name: 'stored', content: Buffer.from('a') },
-      { name: 'deep/packed.txt', content: Buffer.alloc(1000, 'b'), isExecutable: true },
-    ]),
+    join(copy, 'dist', 'chunk.mjs'),
+    'process.stdout.write(JSON.stringify(process.argv.slice(2)) + "\\n")',
   )
-  try {
-    execFileSync('unzip', ['-q', file, '-d', join(folder, 'out')], { stdio: 'pipe' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-    throw error
+  writeFileSync(join(copy, 'LICENSE'), 'free')
+  const folderOf = (name: string, manifest: object): string => {
+    const made = join(folder, 'parts', name)
+    mkdirSync(made, { recursive: true })
+    writeFileSync(join(made, 'package.json'), JSON.stringify(manifest))
+    for (const file of ['index.js', 'index.d.ts', 'README.md']) writeFileSync(join(made, file), '')
+    return made
   }
-  expect(readFileSync(join(folder, 'out', 'stored'), 'utf8')).toBe('a')
-  expect(readFileSync(join(folder, 'out', 'deep', 'packed.txt'), 'utf8')).toBe('b'.repeat(1000))
-  expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
-})
+  return {
+    bridge: copy,
+    keychain: folderOf('keytar', { name: '@napi-rs/keyring' }),
+    parts: systems.map(([os, name]) =>
+      folderOf(name, { name: `@napi-rs/keyring-${name}`, os: [os], cpu: ['x64'] }),
+    ),
+    licenseFile: join(copy, 'LICENSE'),
+  }
+}
 
 describe('the manifest', () => {
-  const manifest = mcpbManifest({
-    version: '1.2.3',
-    description: 'd',
-    license: 'MIT',
-    node: '>=20.19',
-    platforms: ['win32'],
-    systems: ['win32-x64-msvc'],
-  }) as {
+  interface Manifest extends Record<string, unknown> {
     server: { entry_point: string; mcp_config: { command: string; args: string[]; env: object } }
     user_config: Record<
       string,
       { type: string; title: string; description: string; required: boolean; default?: string }
     >
-  } & Record<string, unknown>
+  }
+  let manifest: Manifest
+  beforeEach(() => {
+    const files = unzipSync(packMcpb(source([['win32', 'win32-x64-msvc']])).archive)
+    manifest = JSON.parse(Buffer.from(files['manifest.json'] ?? []).toString()) as Manifest
+  })
 
   it('the manifest has the members that the format requires, and no unknown ones', () => {
     expect(Object.keys(manifest).sort()).toEqual(
@@ -96,7 +87,7 @@ describe('the manifest', () => {
     expect(manifest).toMatchObject({
       manifest_version: '0.3',
       name: 'drawbridge',
-      version: '1.2.3',
+      version: manifestOfPackage.version,
       author: { name: expect.any(String) as string },
     })
     expect(Object.keys(manifest.server).sort()).toEqual(['entry_point', 'mcp_config', 'type'])
@@ -117,9 +108,25 @@ describe('the manifest', () => {
   })
 
   it('the manifest is for the given platforms, and names the systems to users', () => {
-    expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
+    expect(manifest).toMatchObject({
+      compatibility: { platforms: ['win32'], runtimes: manifestOfPackage.engines },
+    })
     expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
   })
+})
+
+it('the archive can be read by unzip, which makes the script executable that clients start', () => {
+  const file = join(folder, 'a.mcpb')
+  writeFileSync(file, packMcpb(source([['linux', 'linux-x64-gnu']])).archive)
+  try {
+    execFileSync('unzip', ['-q', file, '-d', join(folder, 'out')], { stdio: 'pipe' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  expect(readFileSync(join(folder, 'out', 'dist', 'main.mjs'), 'utf8')).toBe("import './chunk.mjs'")
+  const modes = ['launcher.cjs', 'LICENSE'].map((name) => statSync(join(folder, 'out', name)).mode % 0o1000)
+  expect(modes).toEqual([0o755, 0o644])
 })
 
 describe('native parts of the keychain', () => {
@@ -182,39 +189,12 @@ function startExtension(
 }
 
 describe('the extension', () => {
-  /** A bridge of two lines, and a keychain with parts for `systems`, each an os and a name. */
-  function source(systems: readonly (readonly [os: string, name: string])[]): McpbSource {
-    const copy = join(folder, 'bridge')
-    mkdirSync(join(copy, 'dist'), { recursive: true })
-    for (const name of ['launcher.cjs', 'package.json']) cpSync(join(bridge, name), join(copy, name))
-    writeFileSync(join(copy, 'dist', 'main.mjs'), "import './chunk.mjs'")
-    writeFileSync(
-      join(copy, 'dist', 'chunk.mjs'),
-      'process.stdout.write(JSON.stringify(process.argv.slice(2)) + "\\n")',
-    )
-    writeFileSync(join(copy, 'LICENSE'), 'free')
-    const folderOf = (name: string, manifest: object): string => {
-      const made = join(folder, 'parts', name)
-      mkdirSync(made, { recursive: true })
-      writeFileSync(join(made, 'package.json'), JSON.stringify(manifest))
-      for (const file of ['index.js', 'index.d.ts', 'README.md']) writeFileSync(join(made, file), '')
-      return made
-    }
-    return {
-      bridge: copy,
-      keychain: folderOf('keytar', { name: '@napi-rs/keyring' }),
-      parts: systems.map(([os, name]) =>
-        folderOf(name, { name: `@napi-rs/keyring-${name}`, os: [os], cpu: ['x64'] }),
-      ),
-      licenseFile: join(copy, 'LICENSE'),
-    }
-  }
-
   it('the extension starts from its unpacked folder, with the user’s answers', async () => {
     const of = source([['linux', 'linux-x64-gnu']])
     writeFileSync(join(of.bridge, 'dist', 'drawbridge.mcpb'), 'the last one')
-    const { entries } = mcpbContent(of)
-    expect(entries.map(({ name }) => name)).toEqual([
+    const { archive } = packMcpb(of)
+    expect(packMcpb(of).archive).toEqual(archive)
+    expect(Object.keys(unzipSync(archive))).toEqual([
       'manifest.json',
       'LICENSE',
       'dist/chunk.mjs',
@@ -227,7 +207,7 @@ describe('the extension', () => {
       'package.json',
     ])
     const target = join(folder, 'out with blank')
-    unpack(zipArchive(entries), target)
+    unpack(archive, target)
     const started = startExtension(target, { server_url: 'https://a.example/mcp', profile: 'work' })
     await started.close()
     expect(started.strayLines).toEqual(['["https://a.example/mcp","--profile","work"]'])
@@ -246,20 +226,21 @@ describe('the extension', () => {
   ] as const)(
     'the extension with the parts %j says that it is for %j, and for nothing else',
     (systems, platforms) => {
-      const content = mcpbContent(source(systems))
+      const content = packMcpb(source(systems))
       expect(content.platforms).toEqual(platforms)
       expect(content.systems).toEqual(systems.map(([, name]) => name).sort())
-      const [first] = content.entries
-      expect(first?.name).toBe('manifest.json')
-      expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
+      const [[name, first] = []] = Object.entries(unzipSync(content.archive))
+      expect(name).toBe('manifest.json')
+      const manifest: unknown = JSON.parse(Buffer.from(first ?? []).toString())
+      expect(manifest).toMatchObject({ compatibility: { platforms } })
     },
   )
 
   it('the build of the extension refuses a bridge that is not built, and an extension for no system', () => {
     const of = source([['linux', 'linux-x64-gnu']])
-    expect(() => mcpbContent({ ...of, parts: [] })).toThrow('npm ci')
+    expect(() => packMcpb({ ...of, parts: [] })).toThrow('npm ci')
     rmSync(join(of.bridge, 'dist', 'main.mjs'))
-    expect(() => mcpbContent(of)).toThrow('npm run build')
+    expect(() => packMcpb(of)).toThrow('npm run build')
   })
 
   const parts = installedParts(modules)
@@ -271,13 +252,13 @@ describe('the extension', () => {
     'the extension carries a client as it is built, on %s',
     async (node) => {
       const target = join(folder, 'out')
-      const { entries, systems } = mcpbContent({
+      const { archive, systems } = packMcpb({
         bridge,
         keychain: join(modules, 'keytar'),
         parts,
         licenseFile: join(root, 'LICENSE'),
       })
-      unpack(zipArchive(entries), target)
+      unpack(archive, target)
       expect(JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8'))).toMatchObject({
         version: manifestOfPackage.version,
         compatibility: { platforms: [process.platform] },

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { unzipSync } from 'fflate'
 import { expect, it, onTestFinished } from 'vitest'
-import { mcpbContent } from '../../scripts/mcpb/mcpb-files.ts'
-import { zipArchive } from '../../scripts/mcpb/zip-archive.ts'
+import { packMcpb } from '../../scripts/mcpb/mcpb-archive.ts'
 import { root } from '../docs/command-block.ts'
 import { startRemote } from '../support/remote/remote.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -31,14 +30,14 @@ export function mcpbCases(windowsOf: () => Windows): void {
       const windows = windowsOf()
       const folder = `${windows.environment['APPDATA']}\\Claude\\Claude Extensions\\${name}`
       const home = `${windows.home}\\${name}`
-      const { entries, platforms } = mcpbContent({
+      const { archive, platforms } = packMcpb({
         bridge: join(root, 'bridge'),
         keychain: join(root, 'node_modules/keytar'),
         parts: [isBroken ? brokenPart() : windows.peers.parts.keytar],
         licenseFile: join(root, 'LICENSE'),
       })
       expect(platforms).toEqual(['win32'])
-      for (const [path, content] of Object.entries(unzipSync(zipArchive(entries)))) {
+      for (const [path, content] of Object.entries(unzipSync(archive))) {
         const file = windows.here(`${folder}\\${path}`)
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, content)
