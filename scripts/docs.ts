@@ -53,14 +53,15 @@ const oauthNextSteps: Readonly<Record<OAuthErrorCode, string | undefined>> = {
   unsupported_token_type: undefined,
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map(cellText).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+function table(head: string, rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.map(cellText).join(' | ')} |`
+  const columns = head.split(' | ')
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 /** Markdown shows text between backticks unchanged, except for the end of a cell. */
-function cellText(cell: string): string {
-  return cell
+function cellText(cell: string | number): string {
+  return String(cell)
     .replaceAll('|', String.raw`\|`)
     .replaceAll(/`[^`]*`|</g, (found) => (found === '<' ? '&lt;' : found))
 }
@@ -69,10 +70,7 @@ function pathOf(name: string): string {
   return fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 }
 
-/**
- * Puts `text` between the comment that names `place` and the next `<!-- end -->` of an otherwise hand-written
- * document.
- */
+/** Puts `text` between the comment that names `place` and the next `<!-- end -->` of a document that is written by hand. */
 function fill(name: string, place: string, text: string): void {
   const document = readFileSync(pathOf(name), 'utf8')
   const [before, after] = document.split(`<!-- ${place} -->`)
@@ -83,98 +81,76 @@ function fill(name: string, place: string, text: string): void {
   writeFileSync(pathOf(name), `${before}<!-- ${place} -->\n\n${text}\n\n${after.slice(end)}`)
 }
 
-type Rows = readonly (readonly string[])[]
-
-function fillTable(name: string, place: string, head: readonly string[], rows: Rows): void {
-  fill(name, place, table(head, rows))
+/** Fills a place with a table: `head` names the columns, each of `items` is a row. */
+function fillTable<Item>(
+  name: string,
+  place: string,
+  head: string,
+  items: readonly Item[],
+  rowOf: (item: Item) => (string | number)[],
+): void {
+  fill(name, place, table(head, items.map(rowOf)))
 }
 
 const code = (text: string): string => `\`${text}\``
 const codes = (texts: readonly string[]): string => texts.map(code).join(', ')
 
-function fillEvents(place: string, isWanted: (row: LogEvent) => boolean): void {
-  const rows = Object.entries(logEvents)
-    .filter(([, row]) => isWanted(row))
-    .map(([name, { level, fields, meaning }]) => [code(name), level, codes(fields), meaning])
-  fillTable('observability.md', place, ['event', 'level', 'fields', 'meaning'], rows)
-}
-
 const noFlag = 'none: it would be visible to others'
 
-fillTable(
-  'configuration.md',
-  'settings',
-  ['variable', 'flag', 'field', 'default', 'meaning'],
-  settings.map((setting) => [
-    code(variableOf(setting)),
-    setting.secret ? noFlag : code(flagOf(setting)),
-    code(setting.field),
-    setting.defaultText,
-    setting.doc,
-  ]),
+const settingHead = 'variable | flag | field | default | meaning'
+fillTable('configuration.md', 'settings', settingHead, settings, (setting) => [
+  code(variableOf(setting)),
+  setting.secret ? noFlag : code(flagOf(setting)),
+  code(setting.field),
+  setting.defaultText,
+  setting.doc,
+])
+fillTable('errors.md', 'errors', 'code | status | page | next step', Object.entries(errorTable), (row) => {
+  const [reason, { status, title, nextStep }] = row
+  return [code(reason), status, title, nextStep]
+})
+fillTable('errors.md', 'failures', 'failure | status | text', Object.entries(english.failures), (row) => {
+  const [failure, text] = row
+  return [code(failure), statusOf({ reason: failure as SignInReason }), text]
+})
+const oauthRows = Object.entries(oauthNextSteps).flatMap(([name, nextStep]) =>
+  nextStep === undefined ? [] : [[code(name), oauthErrorStatus[name as OAuthErrorCode], nextStep]],
 )
-fillTable(
-  'errors.md',
-  'errors',
-  ['code', 'status', 'page', 'next step'],
-  Object.entries(errorTable).map(([reason, { status, title, nextStep }]) => [
-    code(reason),
-    String(status),
-    title,
-    nextStep,
-  ]),
-)
-fillTable(
-  'errors.md',
-  'failures',
-  ['failure', 'status', 'text'],
-  Object.entries(english.failures).map(([failure, text]) => [
-    code(failure),
-    String(statusOf({ reason: failure as SignInReason })),
-    text,
-  ]),
-)
-fillTable(
-  'errors.md',
-  'oauth codes',
-  ['code', 'status', 'next step'],
-  Object.entries(oauthNextSteps).flatMap(([name, nextStep]) =>
-    nextStep === undefined ? [] : [[code(name), String(oauthErrorStatus[name as OAuthErrorCode]), nextStep]],
-  ),
-)
-fillTable(
-  'errors.md',
-  'malformed requests',
-  ['status', 'description'],
-  Object.values(requestFaults).map(({ status, description }) => [String(status), description]),
-)
+fillTable('errors.md', 'oauth codes', 'code | status | next step', oauthRows, (row) => row)
+const faults = Object.values(requestFaults)
+fillTable('errors.md', 'malformed requests', 'status | description', faults, ({ status, description }) => [
+  status,
+  description,
+])
 writeFileSync(pathOf('conformance.md'), conformancePage())
 writeFileSync(pathOf('connections-api.json'), `${JSON.stringify(connectionsApiDocument, null, 2)}\n`)
-fillEvents('audit events', ({ audit }) => audit)
-fillEvents('other events', ({ audit }) => !audit)
-fillTable(
-  'observability.md',
-  'metrics',
-  ['metric', 'type', 'labels', 'meaning'],
-  Object.entries(metricTable).map(([name, { type, labels, help }]) => [
+for (const isAudit of [true, false]) {
+  const events = Object.entries<LogEvent>(logEvents).filter(([, { audit }]) => audit === isAudit)
+  const place = isAudit ? 'audit events' : 'other events'
+  fillTable('observability.md', place, 'event | level | fields | meaning', events, ([name, row]) => [
     code(name),
-    type,
-    codes(labels),
-    help,
-  ]),
-)
+    row.level,
+    codes(row.fields),
+    row.meaning,
+  ])
+}
+const metrics = Object.entries(metricTable)
+fillTable('observability.md', 'metrics', 'metric | type | labels | meaning', metrics, ([name, row]) => [
+  code(name),
+  row.type,
+  codes(row.labels),
+  row.help,
+])
 
 const inFirstOrder = await readCommandTable()
 const groups = inFirstOrder.map(({ usage }) => usage.split(' ')[0])
 const groupIndex = ({ usage }: { usage: string }): number => groups.indexOf(usage.split(' ')[0])
 const serverCommands = inFirstOrder.toSorted((one, other) => groupIndex(one) - groupIndex(other))
 
-fillTable(
-  'commands.md',
-  'commands',
-  ['command', 'what it does'],
-  serverCommands.map(({ usage, description }) => [code(usage), description]),
-)
+fillTable('commands.md', 'commands', 'command | what it does', serverCommands, ({ usage, description }) => [
+  code(usage),
+  description,
+])
 for (const { command, result } of commandOperations) {
   const { switches = {} } = serverCommands.find(({ usage }) => usage === command.usage) ?? {}
   const flags = Object.entries(switches).map(([flag, text]) => [code(flag), text])
@@ -183,25 +159,15 @@ for (const { command, result } of commandOperations) {
     type === 'array'
       ? { type, ...(items && { items }) }
       : { type: 'object' as const, properties: { ok: {}, ...properties }, required: ['ok', ...required] }
-  fill(
-    'commands.md',
-    command.usage.replace(/ [<[].*/, ''),
-    [
-      ...(flags.length > 0 ? [table(['flag', 'meaning'], flags)] : []),
-      `${code('--json')} prints ${code(shapeOf(facts))}.`,
-    ].join('\n\n'),
-  )
+  const flagTable = flags.length > 0 ? `${table('flag | meaning', flags)}\n\n` : ''
+  const place = command.usage.replace(/ [<[].*/, '')
+  fill('commands.md', place, `${flagTable}${code('--json')} prints ${code(shapeOf(facts))}.`)
 }
-fillTable(
-  'admin.md',
-  'requests',
-  ['request', 'what it does', 'parameters'],
-  adminRoutes.map(({ method, path, summary, input }) => [
-    code(`${method} ${path}`),
-    summary,
-    codes(Object.keys(input.shape).filter((name) => !path.includes(`{${name}}`))),
-  ]),
-)
+fillTable('admin.md', 'requests', 'request | what it does | parameters', adminRoutes, (route) => [
+  code(`${route.method} ${route.path}`),
+  route.summary,
+  codes(Object.keys(route.input.shape).filter((name) => !route.path.includes(`{${name}}`))),
+])
 
 /** Writes a JSON schema as a shape: \`{ ok, grants: [{ id, email? }] }\`. */
 function shapeOf(schema: z.core.JSONSchema.BaseSchema): string {
@@ -215,57 +181,38 @@ function shapeOf(schema: z.core.JSONSchema.BaseSchema): string {
   return `{ ${members.join(', ')} }`
 }
 
-fillTable(
-  'bridge-reference.md',
-  'commands',
-  ['command', 'what it does', '`--json`'],
-  commandTable.map(({ usage, description, json }) => [
-    code(`drawbridge ${usage}`),
-    description,
-    json === undefined ? 'none' : codes(Object.keys(json)),
-  ]),
-)
-fill(
-  'bridge-reference.md',
-  'settings',
-  [...new Set(bridgeSettings.map(({ group }) => group))]
-    .map(
-      (wanted) =>
-        `### ${wanted}\n\n${table(
-          ['flag', 'variable', 'default', 'meaning'],
-          bridgeSettings
-            .filter(({ group }) => group === wanted)
-            .map((setting) => [
-              setting.secret ? noFlag : code(flagText(setting)),
-              code(variableOf(setting)),
-              setting.defaultText,
-              setting.doc,
-            ]),
-        )}`,
-    )
-    .join('\n\n'),
-)
-fillTable(
-  'bridge-reference.md',
-  'failures',
-  ['code', 'exit', 'meaning', 'next step'],
-  Object.entries(failureTable).map(([name, { meaning, nextStep, exit = 1 }]) => [
-    code(name),
-    String(exit),
-    meaning,
-    nextStep.replaceAll('{url}', 'URL'),
-  ]),
-)
+fillTable('bridge-reference.md', 'commands', 'command | what it does | `--json`', commandTable, (row) => [
+  code(`drawbridge ${row.usage}`),
+  row.description,
+  row.json === undefined ? 'none' : codes(Object.keys(row.json)),
+])
+const settingTables = [...new Set(bridgeSettings.map(({ group }) => group))].map((wanted) => {
+  const members = bridgeSettings.filter(({ group }) => group === wanted)
+  const rows = members.map((setting) => [
+    setting.secret ? noFlag : code(flagText(setting)),
+    code(variableOf(setting)),
+    setting.defaultText,
+    setting.doc,
+  ])
+  return `### ${wanted}\n\n${table('flag | variable | default | meaning', rows)}`
+})
+fill('bridge-reference.md', 'settings', settingTables.join('\n\n'))
+const failures = Object.entries(failureTable)
+fillTable('bridge-reference.md', 'failures', 'code | exit | meaning | next step', failures, ([name, row]) => [
+  code(name),
+  row.exit ?? 1,
+  row.meaning,
+  row.nextStep.replaceAll('{url}', 'URL'),
+])
 
 const serverSample = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
-
+const ways = Object.values(clientTable).flatMap(({ name, ways }) => ways.map((way) => [name, way] as const))
 fillTable(
   'clients.md',
   'ways in',
-  ['client', 'way', 'what to open, run or paste', 'then'],
-  Object.values(clientTable).flatMap(({ name, ways }) =>
-    ways.map((way) => [name, wayText(way), code(onOneLine(way)), way.next(serverSample)]),
-  ),
+  'client | way | what to open, run or paste | then',
+  ways,
+  ([name, way]) => [name, wayText(way), code(onOneLine(way)), way.next(serverSample)],
 )
 
 function wayText({ kind, place }: ClientWay): string {
