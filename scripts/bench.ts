@@ -87,9 +87,7 @@ const bench: Bench = {
   scratch,
   packageFolder: join(parent, 'bench-packages'),
   isQuick: values.quick,
-  plan: values.quick
-    ? { rounds: 1, roundMs: 400 }
-    : { rounds: 5, roundMs: 1200 },
+  plan: values.quick ? { rounds: 1, roundMs: 400 } : { rounds: 5, roundMs: 1200 },
   connections: 64,
   endings: [],
   say: (text) => console.error(text),
