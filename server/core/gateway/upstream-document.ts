@@ -33,7 +33,7 @@ export type UpstreamReading = DocumentReading<Upstream>
 const identityForms = ['assertion', 'bearer', 'headers', 'provider-token'] as const
 /** Headers that could impersonate another user or change how the message is read, and hop-by-hop headers. */
 const neverForwarded =
-  /^(?:authorization|content-type|content-encoding|expect|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
+  /^(?:authorization|content-type|content-encoding|expect|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-(?:session-id|method|name|param-.*))$/
 
 /** The upstream at `url`, with the defaults of a document. */
 export function upstreamAt(url: string): UpstreamReading {

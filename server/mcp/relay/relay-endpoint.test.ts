@@ -283,7 +283,8 @@ describe('a message', () => {
       })
     }
     expect(got).toEqual([])
-    const right = { ...headers, 'mcp-name': 'a', 'mcp-param-region': 'eu', 'mcp-param-zone': '3' }
+    const params = { 'mcp-param-region': 'eu', 'mcp-param-zone': '3' }
+    const right = { ...headers, 'mcp-name': 'a', ...params, 'mcp-of-later': 'x' }
     expect((await send(text, { headers: { ...right, 'mcp-param-other': 'somebody-elses' } })).status).toBe(
       200,
     )

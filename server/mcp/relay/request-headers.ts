@@ -8,10 +8,10 @@ import { headerMismatchError, namedBy, standardHeaderMismatch } from '../tools/h
 import { failureResponse } from '../failure-response.ts'
 
 /**
- * The client's headers that are passed on, besides those named in the upstream file: no credentials, no identity, no hop-by-hop header,
- * and none that changes how the message is read.
+ * The client's headers that are passed on, besides those of MCP and those named in the upstream file: no credentials, no identity, no
+ * hop-by-hop header, and none that changes how the message is read.
  */
-const passed = /^(?:accept|last-event-id|traceparent|tracestate|baggage|mcp-(?!session-id$)[a-z0-9-]+)$/
+const passed = ['accept', 'last-event-id', 'traceparent', 'tracestate', 'baggage']
 
 /** Headers that repeat a part of a 2026-07-28 message. */
 const copied = /^mcp-(?:method|name|param-.*)$/
@@ -33,11 +33,9 @@ export function requestHeaders(
   { upstream, identity, body, sessionId, taskIds }: RequestHeaderParts,
 ): Record<string, string> {
   const headers: Record<string, string> = {}
-  let texts: ReadonlySet<string> | undefined
-  const argumentTexts = (): ReadonlySet<string> => (texts ??= argumentTextsOf(body))
-  for (const [name, value] of given) {
-    if (copied.test(name) && !saysTheSame(name, value, body, argumentTexts)) continue
-    if (passed.test(name) || upstream.forward.includes(name)) headers[name] = value
+  for (const name of [...passed, ...mcpHeadersOf(given, body), ...upstream.forward]) {
+    const value = given.get(name)
+    if (value !== null) headers[name] = value
   }
   const isAboutTask = isJsonObject(body) && String(body['method']).startsWith('tasks/')
   const task = isAboutTask ? taskIds.get(headers[mcpHeader.name.toLowerCase()] ?? '') : undefined
@@ -50,6 +48,18 @@ export function requestHeaders(
     ...identity,
     ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
   }
+}
+
+/** Returns the names of MCP's headers in a request, without the session's and those that a message contradicts. */
+function mcpHeadersOf(given: Headers, body: unknown): string[] {
+  // Earlier revisions have no others. To list all headers takes longer than all else here.
+  if (!isModern(body)) return [mcpHeader.protocolVersion.toLowerCase()]
+  let texts: ReadonlySet<string> | undefined
+  const argumentTexts = (): ReadonlySet<string> => (texts ??= argumentTextsOf(body))
+  return [...given].flatMap(([name, value]) => {
+    const isOfMcp = name.startsWith('mcp-') && name !== mcpHeader.sessionId.toLowerCase()
+    return isOfMcp && (!copied.test(name) || saysTheSame(name, value, body, argumentTexts)) ? [name] : []
+  })
 }
 
 /** Refuses a 2026-07-28 message whose headers disagree with it: a router in front of the upstream may go by the headers. */
@@ -67,14 +77,13 @@ export function refuseHeaders({ headers }: Request, body: unknown): Response | u
   return mismatch ? failureResponse(400, headerMismatchError(mismatch), body) : undefined
 }
 
-/** Returns whether a header agrees with the message. Only 2026-07-28 messages have such headers. */
+/** Returns whether a header agrees with a 2026-07-28 message. */
 function saysTheSame(
   header: string,
   value: string,
-  body: unknown,
+  body: JsonObject,
   argumentTexts: () => ReadonlySet<string>,
 ): boolean {
-  if (!isModern(body)) return false
   const { method } = body
   if (typeof method !== 'string') return false
   if (header === mcpHeader.method.toLowerCase()) return value === method
