@@ -2,7 +2,6 @@ import {
   classifyInboundRequest,
   type InboundClassificationOutcome,
   isInitializeRequest,
-  isJSONRPCRequest,
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
@@ -15,14 +14,13 @@ import {
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import {
-  eraOfMessage,
   mcpErrorCode,
   mcpHeader,
   modernRevision,
   transportErrorCode,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
-import { lenientHeaders } from '../incoming.ts'
+import { isEarlierRequest, lenientHeaders } from '../incoming.ts'
 import {
   headerMismatchError,
   parameterHeaderMismatch,
@@ -76,9 +74,7 @@ export function checkMessage(
 function classify(headers: Headers, body: unknown): InboundClassificationOutcome | { kind: 'legacy' } {
   const version = headers.get(mcpHeader.protocolVersion)
   const method = headers.get(mcpHeader.method)
-  // Most messages: the classifier would take 8 us for each, mainly to find that it is not a response.
-  if ((version ?? '') < modernRevision && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy')
-    return { kind: 'legacy' }
+  if (isEarlierRequest(headers, body)) return { kind: 'legacy' }
   return classifyInboundRequest({
     httpMethod: 'POST',
     body,

@@ -1,5 +1,12 @@
 import { WebStandardStreamableHTTPServerTransport, isLegacyRequest } from '@modelcontextprotocol/server'
-import { type Incoming, asksForProgress, authInfoOf, opensSession, withLenientHeaders } from '../incoming.ts'
+import {
+  type Incoming,
+  asksForProgress,
+  authInfoOf,
+  isEarlierRequest,
+  opensSession,
+  withLenientHeaders,
+} from '../incoming.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
@@ -81,8 +88,9 @@ export function serveOnTransports({
     async handle(given, body, caller, calls) {
       const request = withLenientHeaders(given, body)
       const incoming = { caller, body, calls }
+      const isEarlier = isEarlierRequest(request.headers, body) || (await isLegacyRequest(request, body))
       // As it came: its signal ends the call.
-      if (!(await isLegacyRequest(request, body))) return transport2026.handle(given, incoming)
+      if (!isEarlier) return transport2026.handle(given, incoming)
       // A session belongs to a user.
       const isOfSession = request.headers.has(mcpHeader.sessionId) || opensSession(body)
       if (caller.user && sessions && isOfSession) return sessions.handle(request, incoming)
