@@ -60,7 +60,7 @@ export function refuseReadOnly({ found, path, target }: ConfigFile): void {
 function notWritable(path: string, why: string, cause?: unknown): InstallError {
   return new InstallError(
     `${path} cannot be written ${why}.`,
-    'If another program generates this file, add the entry there: drawbridge install --print shows it.',
+    'If another program has this file open, close it and run this again. If one generates it, add the entry there: drawbridge install --print shows it.',
     cause,
   )
 }

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { InstallError } from './install-error.ts'
 
 /** A client's file as found. */
@@ -44,7 +45,7 @@ export function readConfigFile(path: string): ConfigFile {
   try {
     const stat = statSync(target)
     if (!stat.isFile()) throw unreadable(`${path} is not a file.`, 'Move it away')
-    const bytes = readFileSync(target)
+    const bytes = whileHeld(process.platform, () => readFileSync(target))
     const isShared = stat.nlink > 1 || (process.getuid !== undefined && stat.uid !== process.getuid())
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return { path, target, found: { bytes, mode: stat.mode % 0o1000, isShared }, text }
@@ -53,7 +54,8 @@ export function readConfigFile(path: string): ConfigFile {
     if (error instanceof InstallError) throw error
     if (error instanceof TypeError) throw unreadable(`${path} is not UTF-8.`, 'Save it as UTF-8', error)
     const why = (error as NodeJS.ErrnoException).code ?? 'for an unknown reason'
-    throw unreadable(`${path} cannot be read (${why}).`, 'Make it readable to yourself', error)
+    const remedy = why === 'EBUSY' ? 'Close the program that has it open' : 'Make it readable to yourself'
+    throw unreadable(`${path} cannot be read (${why}).`, remedy, error)
   }
 }
 

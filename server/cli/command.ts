@@ -111,11 +111,16 @@ function partsOf(error: unknown): { messages: readonly string[]; nextStep: strin
 
 const elsewhere = 'Choose a writable place with --store sqlite:PATH.'
 
+const openElsewhere =
+  'Close the program that has the file open, or let this user write it; then run this again.'
+
 const nextSteps: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder also needs --store sqlite:second.db: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798',
   EACCES: elsewhere,
   EROFS: elsewhere,
+  EBUSY: openElsewhere,
+  EPERM: openElsewhere,
 }
 
 const checkAll = 'To check everything that the server depends on: drawbridge-server doctor'

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { type AccessReading, readAccessDocument } from '../core/access/access-document.ts'
 import { readLogo } from '../core/logo.ts'
@@ -29,7 +30,7 @@ export function readSettingFile(path: string): SettingFileText {
 
 function readBytes(path: string): { kind: 'bytes'; bytes: Buffer } | Unreadable {
   try {
-    return { kind: 'bytes', bytes: readFileSync(path) }
+    return { kind: 'bytes', bytes: whileHeld(process.platform, () => readFileSync(path)) }
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     return { kind: 'unreadable', code, fault: unreadableText(path, code) }
@@ -48,6 +49,8 @@ function unreadableText(path: string, code: string): string {
     case 'EACCES':
     case 'EPERM':
       return `this user may not read ${path}. Let the user that runs the server read it.`
+    case 'EBUSY':
+      return `another program has ${path} open. Close it, and run this again.`
     default:
       return `${path} cannot be read (${code}).`
   }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 
 /**
  * Creates the folder at `path` and missing parents, each for its owner only; does nothing if it exists. Step by step, because
@@ -21,7 +22,7 @@ export function createPrivateFile(path: string): void {
 export function writeDraft(path: string, text: string): string {
   const draft = `${path}.${process.pid}.new`
   // Only a process that died can have left a draft of this name.
-  rmSync(draft, { force: true })
+  removeDraft(draft)
   const file = openSync(draft, 'wx', 0o600)
   try {
     writeSync(file, text)
@@ -30,6 +31,11 @@ export function writeDraft(path: string, text: string): string {
     closeSync(file)
   }
   return draft
+}
+
+/** Removes a draft that {@link writeDraft} made, if it is still there. */
+export function removeDraft(draft: string): void {
+  whileHeld(process.platform, () => rmSync(draft, { force: true }))
 }
 
 /** Makes files created or renamed in the folder at `path` durable, where the system can. */

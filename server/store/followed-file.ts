@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 
 export interface FollowedFileOptions<Value> {
   /** Throws for invalid text. */
@@ -24,22 +25,27 @@ export interface FollowedFile<Value> {
  */
 export function followFile<Value>(path: string, options: FollowedFileOptions<Value>): FollowedFile<Value> {
   const { parse, now, changed } = options
-  const read = (): Value => parse(decodeFileText(readFileSync(path)))
+  const read = (): Value => parse(decodeFileText(whileHeld(process.platform, () => readFileSync(path))))
   // Stat before read: the next check sees a write in between.
   let seen = fingerprint(path)
   let lookedAt = now()
   let value = read()
+  let isUnread = false
 
   function refresh(): void {
     lookedAt = now()
     const found = fingerprint(path)
-    if (found === seen) return
+    const isSame = found === seen
+    if (isSame && !isUnread) return
     seen = found
     try {
       value = read()
+      isUnread = false
       changed?.({ kind: 'value', value })
     } catch (error) {
-      changed?.({ kind: 'unusable', error })
+      // What the system does not let this process read now it may in a moment.
+      isUnread = error instanceof Error && 'syscall' in error
+      if (!isSame) changed?.({ kind: 'unusable', error })
     }
   }
 

@@ -154,6 +154,25 @@ describe('openKeyFile', () => {
     expect(kids()).toBe('two')
   })
 
+  it('a changed file that the system does not let the server read for a moment is told once, and read later', () => {
+    const path = write('one')
+    let isHeld = false
+    const events: string[] = []
+    const ring = openKeyFile(path, {
+      // As the system answers where another program has a file open: here the file is one that is not there.
+      parse: (text) => parse(isHeld ? readFileSync(`${path}.held`, 'utf8') : text),
+      now: createFakeRuntime().now,
+      report: (event) => void events.push(event),
+    })
+    isHeld = true
+    write('two')
+    for (const _ of [1, 2, 3]) ring.refresh()
+    isHeld = false
+    for (const _ of [1, 2]) ring.refresh()
+    expect(ring.keys().map(({ kid }) => kid)).toEqual(['two'])
+    expect(events).toEqual(['key_file_unusable', 'key_ring_changed'])
+  })
+
   it('a sealer opens what another process seals with a key that was just added', () => {
     const key = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
     const path = write(key('one'))

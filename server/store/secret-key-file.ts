@@ -6,7 +6,6 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,7 +13,7 @@ import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import type { KeyFile } from '../core/operator/operation.ts'
 import type { KeyRing, SealingKey } from '../core/seal.ts'
-import { lockBeside, makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
+import { lockBeside, makeDataFolder, removeDraft, syncFolder, writeDraft } from './data-file.ts'
 import { followFile } from './followed-file.ts'
 
 export interface KeyFileOptions {
@@ -74,7 +73,7 @@ export function createKeyFile(path: string, create: () => string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
-    rmSync(draft, { force: true })
+    removeDraft(draft)
   }
 }
 
@@ -94,7 +93,9 @@ function changeKeyFile(
   const file = realpathSync(path)
   const unlock = lockBeside(file, `Another command is changing ${file}.`, waitMs)
   try {
-    const entries = change(keyFileEntries(decodeFileText(readFileSync(file))))
+    const entries = change(
+      keyFileEntries(decodeFileText(whileHeld(process.platform, () => readFileSync(file)))),
+    )
     replace(file, `${entries.join('\n')}\n`)
   } finally {
     unlock()
@@ -118,7 +119,7 @@ function replace(file: string, text: string): void {
     chmodSync(draft, mode & 0o777)
     whileHeld(process.platform, () => renameSync(draft, file))
   } finally {
-    rmSync(draft, { force: true })
+    removeDraft(draft)
   }
   syncFolder(dirname(file))
 }

@@ -10,6 +10,7 @@ import { filesIn, staged } from '../support/bridge/process/stage.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
 import { underLoad } from '../support/under-load.ts'
 import { until } from '../support/until.ts'
+import { scanFiles } from './holders.ts'
 import { launcherIn, runBridge, startWindowsBridge, withClient } from './installed.ts'
 import type { Windows, WindowsOptions } from './wine.ts'
 
@@ -35,24 +36,6 @@ async function signIn(bridge: WindowsBridge): Promise<void> {
     () => `the tools\n${bridge.stderr()}`,
   )
 }
-
-/** Holds every file of a folder for 40 of 160 ms, for itself alone: the flag is UV_FS_O_EXLOCK of libuv. */
-const scan = `
-  const { closeSync, openSync, readdirSync } = require('node:fs')
-  const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-  for (;;) {
-    const found = readdirSync(process.argv[1], { recursive: true, withFileTypes: true })
-    const open = found.flatMap((each) => {
-      try {
-        return each.isFile() ? [openSync(each.parentPath + '/' + each.name, 0x10000000)] : []
-      } catch {
-        return []
-      }
-    })
-    wait(40)
-    open.forEach((file) => closeSync(file))
-    wait(120)
-  }`
 
 const echo = async (bridge: WindowsBridge, text: string): Promise<string> =>
   textOf(await bridge.ask('tools/call', { name: 'echo', arguments: { text } }))
@@ -120,8 +103,7 @@ export function bridgeCases(windowsOf: () => Windows): void {
     const remote = await serve({ auth: true })
     const bridge = start([remote.url, '--home', home])
     await bridge.initialize()
-    const scanner = windows.start(windows.node, ['-e', scan, home])
-    onTestFinished(() => void scanner.kill('SIGKILL'))
+    scanFiles(windows, home)
     await signIn(bridge)
     // One process renews refused tokens a few times only.
     const bridges = [bridge, ...Array.from({ length: 3 }, () => start([remote.url, '--home', home]))]

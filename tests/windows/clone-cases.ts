@@ -8,7 +8,7 @@ import { root } from '../docs/command-block.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { until } from '../support/until.ts'
 import { npmFolder } from './installed.ts'
-import { outputOf } from './server-cases.ts'
+import { outputOf } from './holders.ts'
 import type { Windows } from './wine.ts'
 
 const run = promisify(execFile)

@@ -4,8 +4,9 @@ import { createPerson } from '../e2e/person.ts'
 import type { ServerAddress } from '../e2e/server-process.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { until } from '../support/until.ts'
+import { outputOf, scanFiles } from './holders.ts'
 import { launcherIn, startWindowsBridge } from './installed.ts'
-import type { Windows, WindowsOutcome, WindowsProcess } from './wine.ts'
+import type { Windows, WindowsOutcome } from './wine.ts'
 
 interface WindowsServer extends ServerAddress {
   env: Readonly<Record<string, string>>
@@ -47,14 +48,6 @@ async function serverIn(windows: Windows, name: string): Promise<WindowsServer> 
       return { ended, said }
     },
   }
-}
-
-/** Collects what a process writes. */
-export function outputOf(child: WindowsProcess): () => string {
-  let said = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => (said += String(chunk)))
-  return () => said
 }
 
 /** An MCP server over stdio, which tells what it was started with. */
@@ -173,11 +166,12 @@ export function serverCases(windowsOf: () => Windows): void {
     expect(said()).toContain('"signal":"SIGHUP"')
   })
 
-  it('init in Windows writes the files of a server that its next command starts', async () => {
+  it('init in Windows writes the files of a server that its next command starts, also beside a virus scanner', async () => {
     const windows = windowsOf()
     const server = await serverIn(windows, 'Neu hier')
     const { env } = server
     const urls = ['--base-url', server.baseUrl, '--app-url', server.appUrl]
+    scanFiles(windows, server.folder)
     const words = ['init', '--provider', 'none', ...urls, '--listen', env['DRAWBRIDGE_LISTEN'] ?? '']
     const made = await server.command(...words, '--yes', '--json')
     expect(made.code, made.stderr).toBe(0)
@@ -186,6 +180,13 @@ export function serverCases(windowsOf: () => Windows): void {
     expect(next).toBe('drawbridge-server --env-file drawbridge.env')
     const { said } = await server.start(next.split(' ').slice(1))
     expect(said()).toContain(server.mcpUrl)
+    for (const change of [
+      ['keys', 'rotate', ...next.split(' ').slice(1)],
+      [...words, '--yes', '--force'],
+    ]) {
+      const changed = await server.command(...change)
+      expect(changed.code, changed.stderr).toBe(0)
+    }
     const shown = windows.start('drawbridge-server.cmd', ['--help'], { shell: true, cwd: server.folder })
     const help = outputOf(shown)
     await new Promise((resolve) => shown.once('close', resolve))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { bridgeCases } from './bridge-cases.ts'
 import { cloneCases } from './clone-cases.ts'
+import { heldCases } from './held-cases.ts'
 import { installCases } from './install-cases.ts'
 import { installInWindows } from './installed.ts'
 import { mcpbCases } from './mcpb-cases.ts'
@@ -20,6 +21,7 @@ describe.skipIf(wine === undefined)('in Windows', { timeout: 90_000 }, () => {
 
   bridgeCases(() => windows)
   installCases(() => windows)
+  heldCases(() => windows)
   mcpbCases(() => windows)
   serverCases(() => windows)
   cloneCases(() => windows)

@@ -103,18 +103,16 @@ function take(folder: string, name: string, number: number): LockAttempt {
     throw error
   }
   const others = numbersOf(folder, name).filter((other) => other !== number)
-  if (others.some((other) => other > number)) {
-    // Suspended since it looked, while others took the lock, and removed the file of this number again.
-    rmSync(file, { force: true })
-    return { kind: 'held', heldBy: undefined }
-  }
-  for (const other of others) {
+  // Suspended since it looked, while others took the lock, and removed the file of this number again.
+  const isLate = others.some((other) => other > number)
+  for (const old of isLate ? [number] : others) {
     try {
-      rmSync(join(folder, `${name}.${other}`), { force: true })
+      rmSync(join(folder, `${name}.${old}`), { force: true })
     } catch {
       // Another program has it open on Windows. The next owner removes it.
     }
   }
+  if (isLate) return { kind: 'held', heldBy: undefined }
   const touching = setInterval(() => touch(file), touchMs).unref()
   return {
     kind: 'taken',

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { thrownBy } from '../../../tests/support/thrown-by.ts'
-import { type NewFile, refuseObstacles, writeFiles } from './new-files.ts'
+import { type NewFile, refuseObstacles, textIn, writeFiles } from './new-files.ts'
 
 let folder: string
 beforeEach(() => {
@@ -38,6 +38,11 @@ describe('the files that init writes', () => {
       0o600, 0o644,
     ])
     expect(process.listenerCount('SIGINT')).toBe(0)
+  })
+
+  it.each(['utf8', 'utf16le'] as const)('a file that a shell wrote in %s is read as text', (encoding) => {
+    writeFileSync(at('.gitignore'), Buffer.from('\uFEFFnode_modules\r\n', encoding))
+    expect(textIn(folder, '.gitignore')).toBe('node_modules\r\n')
   })
 
   it('if one file cannot be written, none is', () => {

@@ -10,9 +10,10 @@ import {
   rmSync,
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { OperatorRefusal } from '../../core/operator/operation.ts'
-import { syncFolder, writeDraft } from '../../store/data-file.ts'
+import { removeDraft, syncFolder, writeDraft } from '../../store/data-file.ts'
 
 /** A file to write. */
 export interface NewFile {
@@ -54,7 +55,9 @@ function linkIn(folder: string, path: string): string | undefined {
 
 /** Returns the text of a file, undefined if there is none. Reads no links, which are refused later. */
 export function textIn(folder: string, path: string): string | undefined {
-  return statOf(join(folder, path))?.isFile() ? readFileSync(join(folder, path), 'utf8') : undefined
+  const file = join(folder, path)
+  if (!statOf(file)?.isFile()) return undefined
+  return decodeFileText(whileHeld(process.platform, () => readFileSync(file)))
 }
 
 /** Writes all files or none, each complete from the first moment on. Ctrl-C waits until all are there. */
@@ -79,7 +82,7 @@ export function writeFiles(folder: string, files: readonly NewFile[]): void {
     for (const path of made) rmSync(path, { force: true })
     throw error
   } finally {
-    for (const { draft } of drafts) rmSync(draft, { force: true })
+    for (const { draft } of drafts) removeDraft(draft)
     process.off('SIGINT', wait)
   }
 }

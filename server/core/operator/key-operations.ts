@@ -164,7 +164,7 @@ function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): vo
     throw new OperatorRefusal(
       409,
       `The key file ${file.path} cannot be changed: ${(cause as Error).message}`,
-      'Run this as its owner, where it can be written. Change a mounted secret at its source: drawbridge-server keys generate makes an entry for it.',
+      'Run this as its owner, where it can be written and no other program has it open. Change a mounted secret at its source: drawbridge-server keys generate makes an entry for it.',
     )
   }
 }
