@@ -74,6 +74,18 @@ it.each([
   ['Serve until SIGINT or SIGTERM (default).', 'Serve until Ctrl-C (default).'],
   ['  secret-keys (for you only)', '  secret-keys (secret)'],
   ['npm pack x && sudo chown 1000 secret-keys && docker compose up -d', 'npm pack x; docker compose up -d'],
+  [
+    '  drawbridge-server grants revoke --token - < leaked.txt',
+    '  type leaked.txt | drawbridge-server grants revoke --token -',
+  ],
+  [
+    'serve --store sqlite:/var/lib/drawbridge/server.db',
+    String.raw`serve --store sqlite:C:\ProgramData\drawbridge\server.db`,
+  ],
+  [
+    'SQLite in .drawbridge/\n(default: sqlite:.drawbridge/server.db; sqlite:.drawbridge/trial.db for embedded)',
+    'SQLite in .drawbridge\\\n(default: sqlite:.drawbridge\\server.db; sqlite:.drawbridge\\trial.db for embedded)',
+  ],
 ])('asTyped turns %j on Windows into %j', (text, windows) => {
   const started: Started = { launcher, environment: {} }
   expect(asTyped(text, started, 'win32')).toBe(windows)

@@ -20,7 +20,7 @@ const npmStart: TypedProgram = { bare: 'npm start', withArguments: 'npm start --
 
 const command = String.raw`(?:serve|init|doctor|migrate|keys|grants|attempts|usage|clients|access|texts|--[a-z ]|\[)(?![a-z ]* failed\.)`
 
-/** Without quotes and backslashes, since JSON is rewritten too. */
+/** Without quotes and backslashes, since JSON is rewritten too; the last two forms are of help only. */
 const windowsForms: WindowsForms = [
   // There `curl` alone is another program.
   [/\bcurl (?=-|http)/g, 'curl.exe '],
@@ -30,6 +30,10 @@ const windowsForms: WindowsForms = [
   // Its folder decides there.
   [/ \(for you only\)/g, ' (secret)'],
   [/ && sudo chown 1000 [\w-]+ && /g, '; '],
+  // `<` is not known there.
+  [/(drawbridge-server [^<\n]*) < (\S+)/g, 'type $2 | $1'],
+  [/\/var\/lib\/drawbridge\//g, 'C:\\ProgramData\\drawbridge\\'],
+  [/\.drawbridge\/(?=$|\w+\.db(?:;|\s+for))/gm, '.drawbridge\\'],
 ]
 
 /** Other programs use the output of these, and npm start prints its own lines on stdout. */

@@ -70,7 +70,7 @@ const rows: readonly Row[] = [
 export function heldCases(windowsOf: () => Windows): void {
   it('a command in Windows whose file another program has open leaves it as it is, and says what to do', async () => {
     const windows = windowsOf()
-    const placed = rows.map((row, index) => ({ ...row, folder: `${windows.home}\\Offen ${index}` }))
+    const placed = rows.map((row, index) => Object.assign({ folder: `${windows.home}\\Offen ${index}` }, row))
     for (const { folder, file, text } of placed) {
       mkdirSync(windows.here(`${folder}\\.cursor`), { recursive: true })
       writeFileSync(windows.here(`${folder}\\${file}`), text)

@@ -173,7 +173,26 @@ export function serverCases(windowsOf: () => Windows): void {
     const urls = ['--base-url', server.baseUrl, '--app-url', server.appUrl]
     scanFiles(windows, server.folder)
     const words = ['init', '--provider', 'none', ...urls, '--listen', env['DRAWBRIDGE_LISTEN'] ?? '']
-    const made = await server.command(...words, '--yes', '--json')
+    const image = await serverIn(windows, 'Abbild')
+    writeFileSync(windows.here(`${image.folder}\\my-tools.mjs`), 'export const tools = []\n')
+    const ofImage = ['init', '--target', 'compose', '--provider', 'app', '--app-url', 'http://127.0.0.1:1']
+    const [made, built] = await Promise.all([
+      server.command(...words, '--yes', '--json'),
+      // As its shells complete the name.
+      image.command(
+        ...ofImage,
+        '--base-url',
+        'https://mcp.test',
+        '--tools',
+        String.raw`.\my-tools.mjs`,
+        '--yes',
+      ),
+    ])
+    expect(built.code, built.stderr).toBe(0)
+    const read = (file: string): string => readFileSync(windows.here(`${image.folder}\\${file}`), 'utf8')
+    expect(read('drawbridge.env')).toMatch(/^DRAWBRIDGE_TOOLS=\/etc\/drawbridge\/my-tools\.mjs$/m)
+    expect(read('Dockerfile')).toMatch(/^COPY .* my-tools\.mjs\*/m)
+    expect(read('Dockerfile')).not.toContain('\\my-tools')
     expect(made.code, made.stderr).toBe(0)
     const { files, next } = JSON.parse(made.stdout) as { files: string[]; next: string }
     for (const file of files) expect(existsSync(windows.here(`${server.folder}\\${file}`)), file).toBe(true)

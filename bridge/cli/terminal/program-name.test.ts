@@ -31,6 +31,7 @@ it.each([
     'Install it: npm ci && npm pack x && npm install --global ./x.tgz.',
     'Install it: npm ci; npm pack x; npm install --global ./x.tgz.',
   ],
+  ['use 2>/dev/null.', 'use 2>$null.'],
   ['then press Enter and Ctrl-D.', 'then press Enter, Ctrl-Z and Enter.'],
 ])('asTyped turns %j on Windows into %j', (text, windows) => {
   expect(asTyped(text, installed, 'win32')).toBe(windows)

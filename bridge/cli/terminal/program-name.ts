@@ -17,6 +17,7 @@ const windowsForms: WindowsForms = [
   [/(--[\w-]+) @FILE/g, '$1 "@FILE"'],
   // Nor is `&&`, by the PowerShell of Windows itself.
   [/ && npm /g, '; npm '],
+  [/2>\/dev\/null/g, '2>$null'],
   [/Enter and Ctrl-D/g, 'Enter, Ctrl-Z and Enter'],
 ]
 

@@ -1,4 +1,4 @@
-import { posix } from 'node:path'
+import { posix, sep } from 'node:path'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { ConfigError, flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
@@ -77,6 +77,7 @@ export async function gatherAnswers(
   for (const setting of fields.flatMap((name) => settings.filter(({ field }) => field === name)))
     if (!known.has(setting.field))
       await learn(setting, hintsFor(known, target, seen), { known, names, dialogue })
+  joinBySlashes(known)
   settle(known)
   const signInSecret = encodeBase64url(runtime.randomBytes(32))
   addDefaults(known, target, { secretKeys: keys, ...(provider === 'app' && { signInSecret }) })
@@ -156,6 +157,12 @@ function withSchema(url: string): string {
   return url.includes('schema=') ? url : `${url}${url.includes('?') ? '&' : '?'}schema=drawbridge${pooler}`
 }
 
+/** Names files as an image and the imports of an app do, which have other separators than Windows. */
+function joinBySlashes(known: Known): void {
+  for (const field of filesOfImage)
+    if (known.has(field)) known.set(field, (known.get(field) ?? '').replaceAll(sep, '/'))
+}
+
 /** Puts values where they belong: tools may be `none`, or the URL of an MCP server. */
 function settle(known: Known): void {
   const tools = known.get('tools') ?? ''
@@ -205,7 +212,9 @@ function faultsAt(place: string, known: Known, names: Known): string[] {
   const { needs, kind, files } = targets[place] as Target
   const { pathname = '/' } = webUrl(known.get('baseUrl') ?? '') ?? {}
   const built = filesOfImage.filter((field) => kind !== 'folder' && (kind !== 'app' || field === 'tools'))
-  const outside = built.filter((field) => /^(?:\/|\.\.)/.test(posix.normalize(known.get(field) ?? '')))
+  const outside = built.filter((field) =>
+    /^(?:\/|\.\.|[a-z]:)/i.test(posix.normalize(known.get(field) ?? '')),
+  )
   const missing = needs.filter((field) => !known.has(field)).map((field) => needed[field])
   const faults = [
     ...missing.map(([name, text]) => `${name}: needed for --target ${place}: ${text}`),

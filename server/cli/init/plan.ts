@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { holdsPassword } from '../../config/setting-source.ts'
 import type { Setting } from '../../config/setting-table.ts'
@@ -31,9 +31,9 @@ export function filesOf(
   const ifThere = force ? 'replace' : undefined
   const isImage = target.kind === 'image'
   const kept: NewFile[] = [{ path: 'secret-keys', text: `${keys}\n`, isPrivate: true }]
-  if (files.get('tools') === example) kept.push({ path: example, text: deployFile(basename(example)) })
+  if (files.get('tools') === example) kept.push({ path: join(example), text: deployFile(basename(example)) })
   const copied = target.files.map((name): NewFile => {
-    const path = name === 'route.ts' ? `${source}app/drawbridge/[[...path]]/route.ts` : name
+    const path = name === 'route.ts' ? join(source, 'app/drawbridge/[[...path]]/route.ts') : name
     return { path, text: filled(name, answers), ifThere }
   })
   return [

@@ -68,7 +68,7 @@ export function lookAround(folder: string): Surroundings {
       app !== undefined ? 'supabase' : packages.some((name) => ownSessions.test(name)) ? 'app' : undefined,
     isNext: packagesOf(folder).includes('next'),
     sourceFolder,
-    proxyFile: [`${sourceFolder}proxy.ts`, `${sourceFolder}middleware.ts`].find(isHere),
+    proxyFile: ['proxy.ts', 'middleware.ts'].map((name) => join(sourceFolder, name)).find(isHere),
     addPackage: firstOf(lockFiles, isHere) ?? 'npm install',
   }
 }
