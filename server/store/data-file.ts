@@ -15,7 +15,7 @@ export function makeDataFolder(path: string): void {
 
 /** Creates an empty file for its owner only, unless it exists. SQLite gives the files next to it the same mode. */
 export function createPrivateFile(path: string): void {
-  closeSync(openSync(path, 'a', 0o600))
+  closeSync(whileHeld(process.platform, () => openSync(path, 'a', 0o600)))
 }
 
 /** Writes `text` durably to a new file next to `path`, for its owner only, and returns its path. */
