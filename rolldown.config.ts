@@ -21,13 +21,29 @@ const output = {
 // In `dist`, so that whatever ignores that folder ignores these too; one for each build that writes there.
 const fresh = (folder: string, part: string): string => `${folder}/.new-${part}`
 
+// With all that they import.
+const ofEveryCommand =
+  /server[/\\](?:cli[/\\]command\.ts|config[/\\]|core[/\\](?!operator)|startup[/\\](?:open-(?:provider|store)|program-name|system-runtime))/
+const serving = /server[/\\]cli[/\\]serve\.ts$/
+
 export default defineConfig([
   {
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform,
     resolve,
     plugins: [thirdPartyNotices(), deployFiles(), publishOutput('server/dist', (name) => name !== 'types')],
-    output: { ...output, dir: fresh('server/dist', 'server') },
+    // What every command needs in one file, and what serving adds in another: a file for each set of commands that share it
+    // would be forty small ones at the start.
+    output: {
+      ...output,
+      dir: fresh('server/dist', 'server'),
+      codeSplitting: {
+        groups: [
+          { name: 'core', test: ofEveryCommand, priority: 1 },
+          { name: 'serve', test: serving },
+        ],
+      },
+    },
   },
   {
     input: { main: 'bridge/main.ts' },

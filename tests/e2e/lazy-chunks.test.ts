@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,9 +6,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
+const built = fileURLToPath(new URL('../../server/dist', import.meta.url))
 const folder = temporaryFolder(afterAll)
 beforeAll(() => {
-  cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
+  cpSync(built, folder, { recursive: true })
   const unused = [
     'sandbox',
     'doctor',
@@ -93,4 +94,15 @@ it('a gateway in front of an HTTP server runs without the MCP SDK', async () => 
   const given = { ...outside, ...provider, DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com' }
   expect(await start({ ...given, DRAWBRIDGE_UPSTREAM: 'http://127.0.0.1:1/mcp' })).toContain('is ready.')
   expect(await start(given)).toMatch(/Cannot find module/)
+})
+
+it('the commands of operators run without the chunk that serving adds', () => {
+  const copy = temporaryFolder()
+  cpSync(built, copy, { recursive: true })
+  remove(copy, (name) => name.startsWith('serve-'))
+  const run = (...argv: string[]) =>
+    spawnSync(process.execPath, [join(copy, 'main.mjs'), ...argv], { cwd: copy, encoding: 'utf8' })
+  expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('attempts [options]') })
+  expect(run('keys', 'generate')).toMatchObject({ status: 0, stderr: '' })
+  expect(run('serve').stderr).toMatch(/Cannot find module .*serve-/)
 })
