@@ -1,4 +1,4 @@
-import { type AuthInfo, isJSONRPCRequest } from '@modelcontextprotocol/server'
+import type { AuthInfo } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { readMediaRanges, weightOf } from '@drawbridge/shared/media-range.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -81,15 +81,6 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
   if (!isJsonObject(body)) return false
   const discovers = body['method'] === 'server/discover'
   return discovers || eraOfMessage(body) === 'modern' || headers.has(mcpHeader.method)
-}
-
-/**
- * Returns whether a message certainly is a request of an earlier revision, as most are: the SDK's classifier would take 8 us for each,
- * mainly to find that it is not a response.
- */
-export function isEarlierRequest(headers: Headers, body: unknown): boolean {
-  const version = headers.get(mcpHeader.protocolVersion) ?? ''
-  return version < modernRevision && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy'
 }
 
 /** Returns whether a message requests progress, which earlier revisions can only send in a stream. */

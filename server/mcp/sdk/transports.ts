@@ -12,6 +12,7 @@ import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protoc
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { isEarlierRequest } from '../plain/plain-check.ts'
 import { type OpenStreams, repeatChecks } from '../open-streams.ts'
 import { Sessions, type SessionLimits } from './sessions.ts'
 
