@@ -1,12 +1,5 @@
 import { WebStandardStreamableHTTPServerTransport, isLegacyRequest } from '@modelcontextprotocol/server'
-import {
-  type Incoming,
-  asksForProgress,
-  authInfoOf,
-  isEarlierRequest,
-  opensSession,
-  withLenientHeaders,
-} from '../incoming.ts'
+import { type Incoming, asksForProgress, authInfoOf, opensSession, withLenientHeaders } from '../incoming.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
