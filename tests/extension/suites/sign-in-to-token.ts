@@ -123,6 +123,20 @@ export function describeSignIn(shared: SharedBrowser): void {
       expect(await copied(popup, tab, 'config-cursor')).not.toContain(token)
     })
 
+    it('on Windows the popup copies lines for PowerShell', async () => {
+      const own = await popup.evaluate(() => navigator.userAgent)
+      const seeAs = async (userAgent: string): Promise<void> => {
+        await popup.setUserAgent({ userAgent })
+        await reopen(popup)
+        await waitForView(popup, 'ready')
+      }
+      await seeAs(own.replace(/\(.*?\)/, '(Windows NT 10.0; Win64; x64)'))
+      expect(await copied(popup, tab, 'curl')).toContain(`| curl.exe '${server.mcpUrl}' \``)
+      expect(await copied(popup, tab, 'environment')).toBe(`$env:DRAWBRIDGE_TOKEN = '${token}'`)
+      await seeAs(own)
+      expect(await copied(popup, tab, 'environment')).toBe(`export DRAWBRIDGE_TOKEN='${token}'`)
+    })
+
     it('the connection test asks for the site once, then shows its tools', async () => {
       await press(popup, 'test')
       await until(async () => (await testOf(popup)) !== 'running', 'the answer')
