@@ -58,6 +58,16 @@ describe('writes of one turn of the event loop', () => {
     expect(committed()).toHaveLength(100)
   })
 
+  it('a write shares the commit of one that was requested a turn of the event loop before', async () => {
+    const first = add('a')
+    await nextTurn()
+    await Promise.all([first, add('b')])
+    expect(count('COMMIT')).toBe(1)
+    await nextTurn()
+    await add('c')
+    expect(count('COMMIT')).toBe(2)
+  })
+
   it('writes of one turn of the event loop resolve when all of them are committed, not before', async () => {
     const seen: number[] = []
     await Promise.all(

@@ -31,8 +31,8 @@ interface QueuedWrite {
 }
 
 /**
- * Creates the {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of one turn of the event
- * loop are committed together; its reads share a transaction too, since locking the file takes longer than most of them. `pauseMs`
+ * Creates the {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of two turns of the event
+ * loop are committed together; the reads of one share a transaction too, since locking the file takes longer than most of them. `pauseMs`
  * delays each commit, to leave room for another process.
  */
 export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWork {
@@ -47,7 +47,8 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
     if (scheduled) return
     scheduled = true
     if (delayMs > 0) setTimeout(flush, delayMs)
-    else setImmediate(flush)
+    // A turn later, as a sync is slow: what arrives in the meantime shares it.
+    else setImmediate(() => setImmediate(flush))
   }
 
   function beginReads(): void {
