@@ -103,7 +103,7 @@ export function serverCases(windowsOf: () => Windows): void {
     ).toHaveLength(2)
     expect(await whoami()).toContain(person.email)
     const doctor = await server.command('doctor')
-    expect(doctor.stdout).not.toMatch(/chmod|umask|sudo|~\/|\/etc\/|\bcurl /)
+    expect(doctor.stdout).not.toMatch(/chmod|umask|sudo|~\/|\/etc\/|\bcurl |\.drawbridge\//)
 
     const backup = `${folder}\\backup.db`
     const store = `${folder}\\.drawbridge\\server.db`
@@ -166,6 +166,25 @@ export function serverCases(windowsOf: () => Windows): void {
     const { ended, said } = await server.start(['--tools', './tools.mjs', '--audit', 'audit.jsonl'])
     expect(await ended, said()).toBe(0)
     expect(said()).toContain('"signal":"SIGHUP"')
+  })
+
+  it('the texts of the server in Windows name its paths, and commands that its shells know', async () => {
+    const windows = windowsOf()
+    const launcher = launcherIn(windows, 'drawbridge-server')
+    // As many people write a path there, too.
+    const env = { DRAWBRIDGE_STORE: 'sqlite:data/x.db' }
+    const run = (...words: string[]): Promise<WindowsOutcome> =>
+      windows.run(windows.node, [launcher, ...words], { env })
+    const [doctor, usage, help] = await Promise.all([
+      run('doctor'),
+      run('usage'),
+      run('grants', 'revoke', '--help'),
+    ])
+    expect(doctor.stdout).toContain(String.raw`creates a key in data\secret-keys.`)
+    expect(doctor.stdout).toContain(String.raw`creates data\x.db.`)
+    expect(usage.stderr).toContain('type FILE | drawbridge-server usage -')
+    expect(help.stdout).toContain(String.raw`sqlite:.drawbridge\trial.db`)
+    expect(help.stdout).toContain('  type leaked-token.txt | drawbridge-server grants revoke --token -\n')
   })
 
   it('init in Windows writes the files of a server that its next command starts', async () => {
