@@ -39,8 +39,8 @@ export interface Child extends Process {
   ready: Promise<Readonly<Record<string, unknown>>>
   /** Returns everything that it has written to stdout. */
   output(): string
-  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or, if given, by `signal`. */
-  stop(signal?: NodeJS.Signals): Promise<void>
+  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or as `expected`: a code or signal. */
+  stop(expected?: string): Promise<void>
 }
 
 /** A {@link Child} that is ready. */

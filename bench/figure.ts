@@ -2,13 +2,14 @@ import type { Rounds, Spread } from './rounds.ts'
 
 /** One measured value and its bar, in the format that every measuring command writes with `--json`. */
 export interface Figure {
-  area: string
   name: string
   value: number
   unit: string
   /** The bar for `value`; null for values that are only reported. */
   bar: number | null
   ok: boolean
+  /** The direction of the bar. */
+  goal?: '<=' | '>='
   /** A peer measured in the same run, and our value divided by its value. */
   peer?: string
   ratio?: number
@@ -19,31 +20,31 @@ export interface Figure {
   reason?: string
 }
 
-/** A {@link Figure} with the direction of its bar, to which the caller adds the area. */
-export interface AreaFigure extends Omit<Figure, 'area'> {
-  goal?: '<=' | '>='
+/** A {@link Figure}, and what it belongs to. */
+export interface AreaFigure extends Figure {
+  area: string
 }
 
 /** Requires a value not above `bar`. */
-export function atMost(bar: number, name: string, value: number | Spread, unit = ''): AreaFigure {
+export function atMost(bar: number, name: string, value: number | Spread, unit = ''): Figure {
   const figure = reported(name, value, unit)
   return { ...figure, bar: threeDigits(bar), ok: spread(value).value <= bar, goal: '<=' }
 }
 
 /** Requires a value not below `bar`. */
-export function atLeast(bar: number, name: string, value: number | Spread, unit = ''): AreaFigure {
+export function atLeast(bar: number, name: string, value: number | Spread, unit = ''): Figure {
   const figure = reported(name, value, unit)
   return { ...figure, bar: threeDigits(bar), ok: spread(value).value >= bar, goal: '>=' }
 }
 
 /** Reports a value without a bar. */
-export function reported(name: string, value: number | Spread, unit = ''): AreaFigure {
+export function reported(name: string, value: number | Spread, unit = ''): Figure {
   const rounded = Object.entries(spread(value)).map(([key, number]) => [key, threeDigits(number)])
   return { name, ...(Object.fromEntries(rounded) as Spread), unit, bar: null, ok: true }
 }
 
 /** Reports a missing value with its reason. Counts as missed, so that it is not mistaken for a success. */
-export function notMeasured(name: string, reason: string): AreaFigure {
+export function notMeasured(name: string, reason: string): Figure {
   return { name, reason, value: Number.NaN, unit: '', bar: null, ok: false }
 }
 
@@ -53,7 +54,7 @@ export function listed(
   title: string,
   unit: string,
   [ours = '', ...others]: readonly string[],
-): AreaFigure[] {
+): Figure[] {
   return [
     reported(`${title}, ${ours}`, rounds.of(ours), unit),
     ...others.map((peer) => ({
@@ -70,7 +71,7 @@ export function compared(
   title: string,
   unit: string,
   { ours, peer, bar }: { ours: string; peer: string; bar: number },
-): AreaFigure[] {
+): Figure[] {
   return [
     atMost(bar, `${title}, ${ours}, times ${peer}`, rounds.ratio(ours, peer), 'x'),
     ...listed(rounds, title, unit, [ours, peer]),
@@ -78,7 +79,7 @@ export function compared(
 }
 
 /** Formats the figures of one or more areas as a table for display, one line each. */
-export function figureTable(figures: readonly (AreaFigure & Figure)[]): string {
+export function figureTable(figures: readonly AreaFigure[]): string {
   const rows = figures.map((figure) => [
     figure.area,
     figure.name,
@@ -94,11 +95,11 @@ export function figureTable(figures: readonly (AreaFigure & Figure)[]): string {
 }
 
 /** Formats figures as the text of a `--json` file. */
-export function figureJson(figures: readonly Figure[]): string {
-  return `${JSON.stringify(figures, (key, value: unknown) => (key === 'goal' ? undefined : value), 2)}\n`
+export function figureJson(figures: readonly AreaFigure[]): string {
+  return `${JSON.stringify(figures, undefined, 2)}\n`
 }
 
-function valueText({ value, unit, low, high }: AreaFigure): string {
+function valueText({ value, unit, low, high }: Figure): string {
   if (Number.isNaN(value)) return 'not measured'
   return [value, unit, low === high ? '' : `(${low} to ${high})`].filter((part) => part !== '').join(' ')
 }

@@ -1,4 +1,4 @@
-import type { AreaFigure, Figure } from './figure.ts'
+import type { AreaFigure } from './figure.ts'
 
 /** Programs that a user could run in place of Drawbridge or its parts; figures compare with others, too. */
 const alternatives =
@@ -13,7 +13,7 @@ const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   }`
 
 /** Draws as SVG how many times as fast as each alternative Drawbridge is, on a logarithmic scale; none if there are none. */
-export function picture(figures: readonly (AreaFigure & Figure)[]): string {
+export function picture(figures: readonly AreaFigure[]): string {
   const rows = figures.flatMap(({ area, name, value, goal }) => {
     const [, what, peer] = alternatives.exec(name) ?? []
     if (goal === undefined || what === undefined || peer === undefined || Number.isNaN(value)) return []

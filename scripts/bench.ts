@@ -17,7 +17,7 @@ import { measureBridgeMemory, measureBridgeStart, measureKeychainStart } from '.
 import { type AreaFigure, type Figure, figureJson, figureTable, notMeasured } from '../bench/figure.ts'
 import { picture } from '../bench/picture.ts'
 
-const areas: Readonly<Record<string, (bench: Bench) => Promise<AreaFigure[]>>> = {
+const areas: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   'server refresh': measureRefresh,
   'server metadata': measureMetadata,
   'server tools/list': measureToolsList,
@@ -93,7 +93,7 @@ const bench: Bench = {
   say: (text) => console.error(text),
 }
 
-const figures: (AreaFigure & Figure)[] = []
+const figures: AreaFigure[] = []
 for (const area of positionals.length > 0 ? new Set(positionals.flatMap(areasOf)) : Object.keys(areas)) {
   bench.say(`measuring ${area}; load average ${loadavg()[0]?.toFixed(2)}`)
   for (const figure of await measure(area)) figures.push({ ...figure, area })
@@ -104,7 +104,7 @@ if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
 if (values.picture !== undefined) writeFileSync(values.picture, picture(figures))
 process.exit(figures.every(({ ok }) => ok) ? 0 : 1)
 
-async function measure(area: string): Promise<AreaFigure[]> {
+async function measure(area: string): Promise<Figure[]> {
   try {
     return (await areas[area]?.(bench)) ?? []
   } catch (error) {

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { legacyRevisions, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Figure } from '../bench/figure.ts'
+import { type AreaFigure, atLeast, figureJson, figureTable } from '../bench/figure.ts'
 import { runAuthorizationSuite } from '../tests/conformance/authorization-suite.ts'
 import { runClientSuite } from '../tests/conformance/client/client-suite.ts'
 import type { LocalEra } from '../tests/conformance/client/local-client.ts'
@@ -43,27 +43,22 @@ const areasAtOnce = 2
 
 const chosen = areas.filter(({ name }) => name.includes(values.only))
 const runs: SuiteRun[] = []
-const figures: Figure[] = []
+const queue = chosen.entries()
 let servers: Promise<SuiteServers> | undefined
 try {
-  const queue = chosen.entries()
-  await Promise.all(Array.from({ length: areasAtOnce }, () => work(queue)))
+  await Promise.all(Array.from({ length: areasAtOnce }, work))
 } finally {
   await (await servers)?.close()
 }
-console.log(figures.map(summary).join('\n'))
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`)
+const figures = chosen.map((area, index) => report(area, runs[index]))
+console.log(figureTable(figures))
+if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
 
-/** Runs the rest of the queue, and reports in its order. */
-async function work(queue: Iterable<[number, Area]>): Promise<void> {
-  for (const [index, { run }] of queue) {
+async function work(): Promise<void> {
+  for (const [index, { name, run }] of queue) {
+    console.error(name)
     runs[index] = await run()
-    for (const [at, area] of chosen.entries()) {
-      const ended = runs[at]
-      if (ended === undefined) break
-      figures[at] ??= report(area, ended)
-    }
   }
 }
 
@@ -79,39 +74,28 @@ function clientArea(revision: string, era: LocalEra, scenarios: number): Area {
   return { name, scenarios, run: () => runClientSuite(revision, era) }
 }
 
-function report({ name, scenarios }: Area, { required, results, exitCode, output }: SuiteRun): Figure {
-  const scored = results.filter(({ scenario }) => required.includes(scenario))
-  const passed = scored.filter((result) => result.passed)
-  const figure: Figure = {
-    area: 'conformance',
-    name,
-    value: passed.length,
-    unit: 'scenarios',
-    bar: scenarios,
-    // The suite's own result has to agree.
-    ok: exitCode === 0 && required.length === scenarios && passed.length === scenarios,
-  }
-  console.log(`${name}\n`)
-  for (const result of scored) console.log(describeScenario(result))
-  for (const result of results.filter((each) => !scored.includes(each)))
-    console.log(describeScenario(result, ', not required'))
-  console.log(`\n${summary(figure)}\n`)
+/** Prints the scenarios of an area, required ones first, and the output of a suite that did not pass. */
+function report({ name, scenarios }: Area, run: SuiteRun | undefined): AreaFigure {
+  const { required = [], results = [], exitCode, output = '' } = run ?? {}
+  const isScored = ({ scenario }: ScenarioResult): boolean => required.includes(scenario)
+  const passed = results.filter((result) => isScored(result) && result.passed).length
+  const figure = { ...atLeast(scenarios, name, passed, 'scenarios'), area: 'conformance' }
+  // The suite's own result has to agree.
+  figure.ok &&= exitCode === 0 && required.length === scenarios && passed === scenarios
+  const sorted = results.toSorted((one, other) => Number(isScored(other)) - Number(isScored(one)))
+  console.log(`${name}\n\n${sorted.map((each) => describeScenario(each, isScored(each))).join('\n')}\n`)
   if (!figure.ok) console.error(`The suite ended with ${exitCode} and said:\n${output}\n`)
   return figure
 }
 
-function summary({ name, value, bar, unit, ok }: Figure): string {
-  return `${name}: ${value} of ${bar} ${unit} passed: ${ok ? 'ok' : 'NOT ok'}`
-}
-
-function describeScenario({ scenario, checks, passed }: ScenarioResult, note = ''): string {
+function describeScenario({ scenario, checks, passed }: ScenarioResult, isScored: boolean): string {
   const noted = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO')
-  const verdict = passed ? 'passed' : note === '' ? 'FAILED' : 'failed'
-  const head = `  ${verdict}  ${scenario} (${checks.length - noted.length} of ${checks.length} checks${note})`
+  const verdict = passed ? 'passed' : isScored ? 'FAILED' : 'failed'
+  const counts = `${checks.length - noted.length} of ${checks.length} checks${isScored ? '' : ', not required'}`
   // Optional scenarios are listed without an explanation.
-  if (note !== '') return head
+  const explained = isScored ? noted : []
   return [
-    head,
-    ...noted.map(({ id, status, message }) => `          ${status} ${id}: ${message ?? ''}`),
+    `  ${verdict}  ${scenario} (${counts})`,
+    ...explained.map(({ id, status, message }) => `          ${status} ${id}: ${message ?? ''}`),
   ].join('\n')
 }

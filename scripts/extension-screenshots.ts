@@ -1,16 +1,14 @@
 // Takes screenshots of every screen of the built extension:
 // screenshots/extension/{chromium,firefox}-NAME-{light,dark}.webp, and from Chromium also NAME-narrow.webp (320
 // pixels) and NAME-de.webp.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { settingsSamples } from '../tests/support/extension/ui/settings-samples.ts'
 import { viewSamples } from '../tests/support/extension/ui/view-samples.ts'
 import { browsersAtHand, launchBrowser } from '../tests/support/browsers/launch-browser.ts'
 import { openPopupStage, openSettingsStage } from '../tests/support/browsers/stage.ts'
 import type { TestBrowser } from '../tests/support/browsers/test-browser.ts'
+import { replacePictures, settle } from './pictures/picture-set.ts'
 
 // The browsers inherit time zone and number format from this process.
 process.env['TZ'] = 'UTC'
@@ -59,9 +57,9 @@ async function pictureAll(browser: TestBrowser, folder: string): Promise<void> {
   }
 }
 
-/** Takes a screenshot of the visible part of an element once all animations have ended. */
+/** Takes a screenshot of the visible part of an element. */
 async function picture(page: Page, path: string, selector: 'body' | 'html'): Promise<void> {
-  await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
+  await settle(page)
   const size = await page.$eval(selector, (element) => {
     const { width, height } = element.getBoundingClientRect()
     return { width, height: Math.min(height, innerHeight) }
@@ -80,8 +78,7 @@ async function unfold(page: Page, part: string): Promise<void> {
   }, part)
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'drawbridge-screenshots-'))
-try {
+await replacePictures('extension', async (folder) => {
   // A browser that is missing is named, and the others are pictured.
   for (const kind of browsersAtHand()) {
     const browser = await launchBrowser(kind)
@@ -92,10 +89,4 @@ try {
     }
     console.log(kind)
   }
-  // Replace the old set only with a complete one.
-  const target = fileURLToPath(new URL('../screenshots/extension/', import.meta.url))
-  rmSync(target, { recursive: true, force: true })
-  cpSync(folder, target, { recursive: true })
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+})

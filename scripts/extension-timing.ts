@@ -10,7 +10,7 @@ import { type AreaFigure, atMost, type Figure, figureTable, listed } from '../be
 import { Rounds } from '../bench/rounds.ts'
 import { buildFolder, builtExtension } from '../tests/support/browsers/built-extension.ts'
 import { browsersAtHand, launchBrowser } from '../tests/support/browsers/launch-browser.ts'
-import { startSampleSite, type SampleSite } from '../tests/support/browsers/sample-site.ts'
+import { startSampleSite } from '../tests/support/browsers/sample-site.ts'
 import { sessionSample, setCookies } from '../tests/support/browsers/session-sample.ts'
 import type { BrowserKind, TestBrowser } from '../tests/support/browsers/test-browser.ts'
 
@@ -25,52 +25,35 @@ const openMs = 700
 const closeMs = 300
 const oneWord = '<!doctype html><title>Word</title><body data-ready>Drawbridge</body>'
 
-/** Milliseconds since the popup's page began to load. */
-interface Opening {
-  /** `paintTime` of the first contentful paint: the page has drawn it. */
-  painted: number
-  /** Infinity without a token. */
-  ready: number
-}
-
-/** A signed-in browser with the app's tab in front. */
-interface Scene {
-  browser: TestBrowser
-  clickToolbar: Awaited<ReturnType<TestBrowser['letGo']>>
-}
-
-async function openScene(kind: BrowserKind, site: SampleSite, builds: string): Promise<Scene> {
-  const browser = await launchBrowser(kind, { hosts: new Map([['*.app.example', site.port]]), builds })
-  try {
-    await browser.grant('*.app.example')
-    return { browser, clickToolbar: await browser.letGo(await browser.openTab('https://notes.app.example/')) }
-  } catch (error) {
-    await browser.close()
-    throw error
-  }
-}
-
 /** `wordBuilds` have a page of one word as the popup. */
-async function measure(kind: BrowserKind, wordBuilds: string): Promise<AreaFigure[]> {
-  const site = await startSampleSite('app.example')
-  const session = sessionSample({ metadata: { about: 'y'.repeat(6000) } })
-  site.add('notes.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })
-  const scenes: Scene[] = []
+async function measure(kind: BrowserKind, wordBuilds: string): Promise<Figure[]> {
   const times = new Rounds()
+  const endings: (() => Promise<unknown>)[] = []
   try {
-    for (const builds of [buildFolder, wordBuilds]) scenes.push(await openScene(kind, site, builds))
+    const site = await startSampleSite('app.example')
+    endings.push(() => site.close())
+    const session = sessionSample({ metadata: { about: 'y'.repeat(6000) } })
+    site.add('notes.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })
+    const hosts = new Map([['*.app.example', site.port]])
+    const popups: (() => Promise<Opening>)[] = []
+    for (const builds of [buildFolder, wordBuilds]) {
+      const browser = await launchBrowser(kind, { hosts, builds })
+      endings.push(() => browser.close())
+      await browser.grant('*.app.example')
+      const clickToolbar = await browser.letGo(await browser.openTab('https://notes.app.example/'))
+      popups.push(async () => openPopup(await clickToolbar()))
+    }
     // The first one fills the browser's caches.
     for (let count = -1; count < openings; count++) {
-      for (const [index, scene] of scenes.entries()) {
-        const { painted, ready } = await openPopup(scene)
+      for (const [index, open] of popups.entries()) {
+        const { painted, ready } = await open()
         if (count < 0) continue
         times.add(names[index] ?? '', painted)
         if (index === 0) times.add('token', ready)
       }
     }
   } finally {
-    for (const { browser } of scenes) await browser.close()
-    await site.close()
+    for (const end of endings.toReversed()) await end()
   }
   return [
     atMost(1.5, 'painted, times one word', times.ratio('ours', 'one word'), 'x'),
@@ -79,10 +62,20 @@ async function measure(kind: BrowserKind, wordBuilds: string): Promise<AreaFigur
   ]
 }
 
-async function openPopup({ clickToolbar }: Scene): Promise<Opening> {
-  const popup = await clickToolbar()
+/** Milliseconds since the popup's page began to load. */
+interface Opening {
+  /** `paintTime` of the first contentful paint: the page has drawn it. */
+  painted: number
+  /** Infinity without a token. */
+  ready: number
+}
+
+type Popup = Awaited<ReturnType<Awaited<ReturnType<TestBrowser['letGo']>>>>
+
+/** Waits until an opened popup has been painted and reported it, and closes it. */
+async function openPopup(popup: Popup): Promise<Opening> {
   await delay(openMs)
-  const opening = await popup.read(({ performance }) => {
+  const { painted, ready } = await popup.read(({ performance }) => {
     const [paint] = performance.getEntriesByName('first-contentful-paint') as PerformancePaintTiming[]
     return {
       painted: paint?.paintTime ?? paint?.startTime,
@@ -93,7 +86,6 @@ async function openPopup({ clickToolbar }: Scene): Promise<Opening> {
   // The popup closes before it can answer.
   await Promise.race([popup.read((popup) => popup.close()).catch(() => undefined), delay(closeMs)])
   await delay(closeMs)
-  const { painted, ready } = opening
   if (painted === undefined)
     throw new Error('A popup was not painted in time. Try again when the machine is quiet.')
   return { painted, ready: ready ?? Infinity }
@@ -109,7 +101,7 @@ function withOneWord(kinds: readonly BrowserKind[]): string {
 
 const kinds = browsersAtHand()
 const builds = withOneWord(kinds)
-const figures: (AreaFigure & Figure)[] = []
+const figures: AreaFigure[] = []
 try {
   for (const kind of kinds) {
     for (const figure of await measure(kind, builds)) figures.push({ ...figure, area: `popup, ${kind}` })

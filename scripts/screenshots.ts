@@ -1,22 +1,15 @@
 // Takes screenshots of every page of the server in every state, and of the demo app, in headless Chromium:
 // screenshots/NAME-{light,dark,narrow}.png, in German below screenshots/de.
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
-import { createConfig } from '../server/config/config.ts'
-import { listen } from '../server/http/listener/listener.ts'
-import { createLog } from '../server/observability/log.ts'
-import { createApp } from '../server/startup/app.ts'
-import { serveModule } from '../server/startup/open-tools.ts'
-import { systemRuntime } from '../server/startup/system-runtime.ts'
+import { startServer } from '../tests/e2e/server-process.ts'
 import { brandSamples } from '../tests/support/pages/brand-sample.ts'
 import { pageSamples } from '../tests/support/pages/page-sample.ts'
 import { servePages } from '../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
-import { freePort } from '../tests/support/server/free-port.ts'
 import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
+import { replacePictures, settle } from './pictures/picture-set.ts'
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },
@@ -37,8 +30,7 @@ async function picture(page: Page, folder: string, name: string): Promise<void> 
       await page.reload()
       await page.$eval('iframe', (frame) => frame.scrollIntoView())
     }
-    // Changing the colour scheme starts transitions of every colour; some cancel others.
-    await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
+    await settle(page)
     await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
   }
   console.log(name)
@@ -58,22 +50,7 @@ async function picturePages(page: Page, folder: string): Promise<void> {
   }
 }
 
-async function pictureDemoApp(page: Page, folder: string): Promise<void> {
-  const port = await freePort()
-  const appUrl = `http://localhost:${port}`
-  const baseUrl = 'http://localhost:8787'
-  const config = createConfig({ store: 'memory:', baseUrl, appUrl }, { production: false })
-  const app = createApp(config, systemRuntime, createLog('silent', process.stderr), serveModule(config))
-  const listener = app.sandbox && (await listen(app.sandbox.fetch, { host: '127.0.0.1', port }))
-  try {
-    await visitDemoApp(page, folder, appUrl)
-  } finally {
-    await listener?.close()
-    await app.close()
-  }
-}
-
-async function visitDemoApp(page: Page, folder: string, appUrl: string): Promise<void> {
+async function pictureDemoApp(page: Page, folder: string, appUrl: string): Promise<void> {
   const submit = (form: string): Promise<unknown> =>
     Promise.all([page.waitForNavigation(), page.click(`form[action="${form}"] button`)])
   await page.goto(appUrl)
@@ -104,17 +81,15 @@ const chromium = findChromium()
 if (chromium === undefined) {
   process.exitCode = 1
 } else {
-  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-screenshots-'))
+  const server = await startServer()
   try {
-    await withChromium(chromium, async (browser) => {
-      await pictureDemoApp(await browser.newPage(), folder)
-      await picturePages(await browser.newPage(), folder)
-    })
-    // Replace the old set only with a complete one.
-    const target = fileURLToPath(new URL('../screenshots/', import.meta.url))
-    rmSync(target, { recursive: true, force: true })
-    cpSync(folder, target, { recursive: true })
+    await replacePictures('', (folder) =>
+      withChromium(chromium, async (browser) => {
+        await pictureDemoApp(await browser.newPage(), folder, server.appUrl)
+        await picturePages(await browser.newPage(), folder)
+      }),
+    )
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    await server.close()
   }
 }

@@ -60,17 +60,15 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const address = systemAddress('http://localhost:1', 'http://localhost:2', () => port)
-  const client = new SoakClient(
-    { email: 'ada@example.com', password: '' },
+  const client = new SoakClient({
+    account: { email: 'ada@example.com', password: '' },
     address,
-    await createPlainClient(address, { id: 'client' }),
-    {
-      random: createRandom(1),
-      tally,
-      sleep: async (ms) => void (slept += ms),
-      now: () => clock,
-    },
-  )
+    plain: await createPlainClient(address, { id: 'client' }),
+    random: createRandom(1),
+    tally,
+    sleep: async (ms) => void (slept += ms),
+    now: () => clock,
+  })
   client.hold({ access_token: 'a0', refresh_token: 'r0', expires_in: 60, scope: 'mcp' }, Date.now())
   return client
 }

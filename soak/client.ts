@@ -1,18 +1,32 @@
-import { type Person, personOf } from '../tests/e2e/person.ts'
+import { personOf } from '../tests/e2e/person.ts'
 import type { PlainClient, Tokens } from '../tests/e2e/plain-client.ts'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
-import { brief, callWhoami, insist, patienceMs, type UserPorts } from './http.ts'
+import { callWhoami, insist, patienceMs, type UserPorts } from './http.ts'
 
 /** Tokens expire at whole seconds of the server's clock. */
 const clockToleranceMs = 2000
 const grantSeconds = 30 * 86_400
 
+/** A person's account in the web app. */
+export interface Account {
+  email: string
+  password: string
+}
+
+/** Whose connection it is, and what it needs. */
+export interface ClientPorts extends UserPorts {
+  account: Account
+  /** Where the user signs in and calls are sent. */
+  address: ServerAddress
+  /** Gets the tokens. */
+  plain: PlainClient
+  /** Seconds since the epoch. */
+  now(): number
+}
+
 /** One user's connection, used by a well-behaved client. */
 export class SoakClient {
-  readonly account: Pick<Person, 'email' | 'password'>
-  readonly #address: ServerAddress
-  readonly #plain: PlainClient
-  readonly #ports: UserPorts & { now(): number }
+  readonly given: ClientPorts
   #tokens: Tokens | undefined
   /** When the access token expires, in milliseconds of the client's own clock. */
   #expiresAt = 0
@@ -21,28 +35,19 @@ export class SoakClient {
   /** Why the connection has failed permanently. */
   lost: string | undefined
 
-  /** Signs in by a browser at `address`, and works by `plain`. `now` is in seconds since the epoch. */
-  constructor(
-    account: Pick<Person, 'email' | 'password'>,
-    address: ServerAddress,
-    plain: PlainClient,
-    ports: UserPorts & { now(): number },
-  ) {
-    this.account = account
-    this.#address = address
-    this.#plain = plain
-    this.#ports = ports
+  constructor(given: ClientPorts) {
+    this.given = given
   }
 
   /** Connects, again where an instance was killed or the provider failed in between, as a person does. */
   async signIn(): Promise<void> {
-    const { now, random, tally, sleep } = this.#ports
+    const { account, address, plain, now, random, tally, sleep } = this.given
     const giveUp = Date.now() + patienceMs
     for (;;) {
       const sentAt = Date.now()
       this.#endsAt = now() + grantSeconds
       try {
-        this.hold(await this.#plain.connect(personOf(this.#address, this.account)), sentAt)
+        this.hold(await plain.connect(personOf(address, account)), sentAt)
         tally.add('sign-ins')
         return
       } catch (error) {
@@ -62,12 +67,12 @@ export class SoakClient {
 
   /** Returns whether the connection is old enough to be over. */
   isOver(): boolean {
-    return this.#ports.now() >= this.#endsAt
+    return this.given.now() >= this.#endsAt
   }
 
   /** Works until `end` (milliseconds since the epoch), with pauses. */
   async run(end: number): Promise<void> {
-    const { random, sleep } = this.#ports
+    const { random, sleep } = this.given
     while (this.lost === undefined && Date.now() < end) {
       const action = random.next()
       if (action < 0.01) await this.#race()
@@ -89,21 +94,22 @@ export class SoakClient {
     const { refresh_token: token = '' } = this.#tokens ?? {}
     const answers = await Promise.all(
       Array.from({ length: requests }, () =>
-        insist('refresh', () => this.#plain.refresh(token), this.#ports),
+        insist('refresh', () => this.given.plain.refresh(token), this.given),
       ),
     )
     const refusal = answers.find(({ status }) => status !== 200)
-    if (refusal) return this.#lose(`refresh answered ${refusal.status}: ${brief(refusal.text)}`)
+    if (refusal) return this.#lose(`refresh answered ${refusal.status}: ${refusal.text}`)
     const received = answers.map(({ text, sentAt }) => ({ tokens: JSON.parse(text) as Tokens, sentAt }))
     const { size } = new Set(received.map(({ tokens }) => tokens.refresh_token))
-    if (size > 1) this.#ports.tally.accuse('races with several answers', `${this.account.email}: ${size}`)
+    if (size > 1)
+      this.given.tally.accuse('races with several answers', `${this.given.account.email}: ${size}`)
     for (const { tokens, sentAt } of received) this.hold(tokens, sentAt)
   }
 
   /** Sends twenty requests at once with one token, like a client with as many windows. */
   async #race(): Promise<void> {
     await this.#refresh(20)
-    this.#ports.tally.add('races')
+    this.given.tally.add('races')
   }
 
   /** Calls; where the token has expired meanwhile, again with a new one. */
@@ -113,26 +119,26 @@ export class SoakClient {
     let { status, text } = await this.#callOnce()
     if (status === 401) {
       if (!this.isOver() && Date.now() < this.#expiresAt - clockToleranceMs)
-        this.#accuse(`a live token was refused: ${brief(text)}`)
+        this.#accuse(`a live token was refused: ${text}`)
       await this.#refresh()
       if (this.lost !== undefined) return
       ;({ status, text } = await this.#callOnce())
     }
-    if (status === 401) this.#lose(`a call with a new token answered 401: ${brief(text)}`)
-    else if (status !== 200 || !text.includes(`"You are ${this.account.email}."`))
-      this.#accuse(`a call answered ${status}: ${brief(text)}`)
+    if (status === 401) this.#lose(`a call with a new token answered 401: ${text}`)
+    else if (status !== 200 || !text.includes(`"You are ${this.given.account.email}."`))
+      this.#accuse(`a call answered ${status}: ${text}`)
   }
 
   #callOnce(): Promise<{ status: number; text: string }> {
-    return callWhoami('call', this.#tokens?.access_token ?? '', this.#address, this.#ports)
+    return callWhoami('call', this.#tokens?.access_token ?? '', this.given.address, this.given)
   }
 
   #accuse(detail: string): void {
-    this.#ports.tally.accuse('wrong answers', `${this.account.email}: ${detail}`)
+    this.given.tally.accuse('wrong answers', `${this.given.account.email}: ${detail}`)
   }
 
   #lose(reason: string): void {
     this.lost = reason
-    if (!this.isOver()) this.#ports.tally.accuse('grants lost', `${this.account.email}: ${reason}`)
+    if (!this.isOver()) this.given.tally.accuse('grants lost', `${this.given.account.email}: ${reason}`)
   }
 }

@@ -66,7 +66,8 @@ export const nextSoak: Scenario = {
       readyLine: /Ready in/,
     }
     const next = await supervise(program, port, soak.tally)
-    soak.endings.push(() => next.stop())
+    // 128 and the number of SIGTERM.
+    soak.endings.push(() => next.stop('143'))
     await useConnections(soak, world, [next], paceInNext, (end) => killAgainAndAgain(next, end))
   },
 }

@@ -47,15 +47,12 @@ export const faults = {
 /** Probability of each kind of fault, from 0 to 1; at most 1 in total. The rest succeeds. */
 export type FaultMix = Partial<Record<keyof typeof faults, number>>
 
-/** A period with one mix of faults at the provider. */
-export interface Phase {
-  name: string
-  seconds: number
-  mix: FaultMix
-}
-
-/** All mixes; an outage lasts about as long as the provider's tokens live. */
-const weathers: readonly Omit<Phase, 'seconds'>[] = [
+/** All mixes, everything at once first, so that the shortest soak has it; an outage lasts about as long as the provider's tokens live. */
+export const weathers: readonly { name: string; mix: FaultMix }[] = [
+  {
+    name: 'everything',
+    mix: { slow: 0.15, held: 0.02, rate_limited: 0.15, gateway_page: 0.15, dropped: 0.1, reply_lost: 0.15 },
+  },
   { name: 'slow', mix: { slow: 0.7, held: 0.05 } },
   { name: 'rate limits', mix: { rate_limited: 0.6 } },
   { name: 'gateway errors', mix: { gateway_page: 0.6 } },
@@ -63,30 +60,6 @@ const weathers: readonly Omit<Phase, 'seconds'>[] = [
   { name: 'lost replies', mix: { reply_lost: 0.8 } },
   { name: 'outage', mix: { dropped: 0.5, gateway_page: 0.5 } },
 ]
-
-const everything: Omit<Phase, 'seconds'> = {
-  name: 'everything',
-  mix: { slow: 0.15, held: 0.02, rate_limited: 0.15, gateway_page: 0.15, dropped: 0.1, reply_lost: 0.15 },
-}
-
-/**
- * Plans phases for about `seconds`: first everything at once, so that the shortest soak includes it, then every mix
- * in random order, repeatedly, with calm after each.
- */
-export function planPhases(seconds: number, random: Random): Phase[] {
-  const phases: Phase[] = []
-  let left = seconds
-  let coming = [everything]
-  while (left > 0) {
-    const [weather = everything, ...later] = coming
-    coming = later.length === 0 ? shuffled([...weathers, everything], random) : later
-    const trouble = { ...weather, seconds: Math.min(left, Math.round(random.between(8, 16))) }
-    const calm = { name: 'calm', seconds: Math.round(random.between(3, 7)), mix: {} }
-    phases.push(trouble, calm)
-    left -= trouble.seconds + calm.seconds
-  }
-  return phases
-}
 
 /** Draws the fault of the next request from `mix`; undefined for none. */
 export function drawFault(mix: FaultMix, random: Random): keyof typeof faults | undefined {
@@ -96,11 +69,4 @@ export function drawFault(mix: FaultMix, random: Random): keyof typeof faults | 
     if (drawn < 0) return kind
   }
   return undefined
-}
-
-function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
-  return values
-    .map((value) => ({ value, order: random.next() }))
-    .sort((one, other) => one.order - other.order)
-    .map(({ value }) => value)
 }

@@ -91,7 +91,7 @@ export async function insist(
       const text = await answer.text()
       tally.add(`${what} ${status}`)
       if (status !== 503) {
-        if (status >= 500) tally.accuse('wrong answers', `${what}: ${status} ${brief(text)}`)
+        if (status >= 500) tally.accuse('wrong answers', `${what}: ${status} ${text}`)
         return { status, text, sentAt }
       }
       const retryAfter = headers.get('retry-after')
@@ -115,9 +115,4 @@ export function callWhoami(
 ): Promise<Answer> {
   const message = { method: 'tools/call', params: { name: 'whoami', arguments: {} } }
   return insist(what, () => postMcp(address, message, { authorization: `Bearer ${token}` }), ports)
-}
-
-/** The start of a text, for an accusation. */
-export function brief(text: string): string {
-  return text.slice(0, 300)
 }

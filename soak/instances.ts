@@ -22,8 +22,8 @@ export interface Instance {
   restarted(): Promise<void>
   /** Returns the output of all its processes. */
   log(): string
-  /** Ends it permanently. Throws when it does not exit cleanly. */
-  stop(): Promise<void>
+  /** Ends it permanently. Throws when it does not exit cleanly, or as `expected`; it may have been killed a moment ago. */
+  stop(expected?: string): Promise<void>
 }
 
 /** Settings as variables without their prefix; `environment` is passed unchanged. */
@@ -101,10 +101,9 @@ export async function supervise(program: Program, port: number, tally: Tally): P
       child.kill(signal)
     },
     restarted: () => until(() => isReady, `${program.name} to start again`),
-    async stop() {
+    async stop(expected = 'SIGKILL') {
       isStopping = true
-      // It may have been killed on purpose a moment ago.
-      await child.stop('SIGKILL')
+      await child.stop(expected)
       await ended
     },
   }

@@ -1,4 +1,4 @@
-import { type AreaFigure, type Figure, atLeast, atMost, reported } from '../bench/figure.ts'
+import { type AreaFigure, atLeast, atMost, reported } from '../bench/figure.ts'
 import { accusations, type Tally } from './tally.ts'
 
 /**
@@ -10,7 +10,7 @@ export function soakFigures(
   tally: Tally,
   least: Readonly<Record<string, number>>,
   seconds: number,
-): (AreaFigure & Figure)[] {
+): AreaFigure[] {
   const judged = new Set([...Object.keys(least), ...accusations])
   const figures = [
     reported('duration', seconds, 's'),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AreaFigure, Figure } from '../bench/figure.ts'
+import type { AreaFigure } from '../bench/figure.ts'
 import { systemRuntime } from '../server/startup/system-runtime.ts'
 import { createPlainClient, registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { logLines } from '../tests/e2e/server-process.ts'
@@ -45,14 +45,13 @@ export interface Scenario {
 }
 
 /** Runs a scenario to its end, whatever fails in it, and returns its figures. */
-export async function runSoak(soak: Soak, { area, least, run }: Scenario): Promise<(AreaFigure & Figure)[]> {
+export async function runSoak(soak: Soak, { area, least, run }: Scenario): Promise<AreaFigure[]> {
   const { tally } = soak
   const began = Date.now()
   try {
     await run(soak)
   } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? '') : String(error)
-    tally.accuse('failures of the soak itself', text.slice(0, 2000))
+    tally.accuse('failures of the soak itself', error instanceof Error ? (error.stack ?? '') : String(error))
   }
   for (const close of soak.endings.toReversed()) {
     await close().catch((error: unknown) => tally.accuse('failures of the soak itself', String(error)))
@@ -143,8 +142,8 @@ export async function signInAll(
     const giveUpMs = (): number => (own.chance(0.03) ? Math.round(own.between(0, 15)) : 30_000)
     const hasty = systemAddress(baseUrl, provider.origin, anyPort, giveUpMs)
     const pause = (ms: number): Promise<unknown> => sleep(ms * pace)
-    const ports = { random: own, tally, sleep: pause, now: runtime.now }
-    return new SoakClient(account, address, await createPlainClient(hasty, { id }), ports)
+    const plain = await createPlainClient(hasty, { id })
+    return new SoakClient({ account, address, plain, random: own, tally, sleep: pause, now: runtime.now })
   })
   const clients = await Promise.all(connecting)
   await atOnce(signInsAtOnce, clients, (client) => client.signIn())
@@ -176,7 +175,7 @@ const badEvents: Readonly<Record<string, Accusation>> = {
 export function checkLogs(instances: readonly Instance[], tally: Tally): void {
   for (const line of instances.flatMap((instance) => logLines(instance.log()))) {
     const accusation = badEvents[line.event]
-    if (accusation) tally.accuse(accusation, JSON.stringify(line).slice(0, 2000))
+    if (accusation) tally.accuse(accusation, JSON.stringify(line))
     if (line.event === 'provider_refreshed') tally.add('provider sessions stored')
   }
 }

@@ -19,7 +19,7 @@ export type Accusation = (typeof accusations)[number]
 export interface Tally {
   add(name: string, count?: number): void
   get(name: string): number
-  /** Records a case that must not happen, with the details for an investigation. Never a token. */
+  /** Records a case that must not happen, with details for an investigation, of which it keeps the start. Never a token. */
   accuse(name: Accusation, detail: string): void
   /** Returns the names of what was counted, sorted. */
   names(): string[]
@@ -28,6 +28,7 @@ export interface Tally {
 }
 
 const maxOfAKind = 5
+const maxDetail = 2000
 
 export function createTally(): Tally {
   const counts = new Map<string, number>()
@@ -37,7 +38,8 @@ export function createTally(): Tally {
     get: (name) => counts.get(name) ?? 0,
     accuse(name, detail) {
       tally.add(name)
-      if (tally.get(name) <= maxOfAKind) sentences.push(`${new Date().toISOString()} ${name}: ${detail}`)
+      if (tally.get(name) <= maxOfAKind)
+        sentences.push(`${new Date().toISOString()} ${name}: ${detail.slice(0, maxDetail)}`)
     },
     names: () => [...counts.keys()].sort(),
     accusations: () => sentences,

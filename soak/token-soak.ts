@@ -82,8 +82,8 @@ export const tokenSoak: Scenario = {
 
     const connections = await signInAll(soak, world, instances, { perAccount: 1 })
     const tokens: PersonalToken[] = []
-    await atOnce(peopleAtOnce, connections, async ({ account }) => {
-      const person = personOf(address, account)
+    await atOnce(peopleAtOnce, connections, async ({ given }) => {
+      const person = personOf(address, given.account)
       for (const days of tokenDays) tokens.push(await makeToken(person, days, system))
     })
     const services: Service[] = []

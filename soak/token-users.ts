@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Person } from '../tests/e2e/person.ts'
 import { postForm, type Tokens } from '../tests/e2e/plain-client.ts'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
-import { brief, callWhoami, insist, systemAddress, type UserPorts } from './http.ts'
+import { callWhoami, insist, systemAddress, type UserPorts } from './http.ts'
 import { type Instance, variablesOf } from './instances.ts'
 import type { Soak } from './soak.ts'
 
@@ -85,12 +85,12 @@ async function callWith(given: PersonalToken, { now, address, ports }: TokenSyst
   const who = `${given.email}, ${given.days} days, ${given.endsAt - now()} s left`
   if (isOver) {
     if (status === 401) tally.add('calls refused after the end')
-    else tally.accuse('tokens that outlived their end', `${who}: ${status} ${brief(text)}`)
+    else tally.accuse('tokens that outlived their end', `${who}: ${status} ${text}`)
   } else if (status !== 200) {
     given.isLost = true
-    tally.accuse('tokens lost', `${who}: ${status} ${brief(text)}`)
+    tally.accuse('tokens lost', `${who}: ${status} ${text}`)
   } else if (!text.includes(`"You are ${given.email}."`)) {
-    tally.accuse('wrong answers', `${who}: ${brief(text)}`)
+    tally.accuse('wrong answers', `${who}: ${text}`)
   }
 }
 
@@ -119,7 +119,7 @@ export async function useService(
       }
       const { status, text } = await callWhoami('service call', token, address, ports)
       if (status !== 200 || !text.includes(`service:${id}`))
-        ports.tally.accuse('services refused', `a call: ${status} ${brief(text)}`)
+        ports.tally.accuse('services refused', `a call: ${status} ${text}`)
     }),
   )
 }

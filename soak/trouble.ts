@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { planPhases } from './faults.ts'
+import { weathers } from './faults.ts'
 import type { Instance } from './instances.ts'
 import type { Random } from './random.ts'
 import type { Soak, World } from './soak.ts'
@@ -25,13 +25,20 @@ export async function makeTrouble(victims: Victims, soak: Soak): Promise<void> {
   ])
 }
 
-async function faultAtProvider({ provider }: Victims, random: Random, { seconds, say }: Soak): Promise<void> {
-  for (const { name, seconds: length, mix } of planPhases(seconds, random)) {
-    say(`provider: ${name} for ${length} s`)
-    provider.setFaults(mix)
-    await sleep(length * 1000)
+/** Has every mix of faults in turn, from a random one on after the first, and calm after each. */
+async function faultAtProvider({ provider, end }: Victims, random: Random, { say }: Soak): Promise<void> {
+  const start = Math.floor(random.between(1, weathers.length))
+  for (let phase = 0; Date.now() < end; phase += 1) {
+    const { name, mix } = weathers[phase === 0 ? 0 : (start + phase) % weathers.length] ?? {}
+    // By the end of the first one, every provider token is due.
+    const longMs = phase === 0 ? 20_000 : random.between(8000, 16_000)
+    const troubleMs = Math.min(longMs, end - Date.now())
+    say(`provider: ${name} for ${(troubleMs / 1000).toFixed(0)} s`)
+    provider.setFaults(mix ?? {})
+    await sleep(troubleMs)
+    provider.setFaults({})
+    await sleep(random.between(3000, 7000))
   }
-  provider.setFaults({})
 }
 
 async function killInstances({ end, instances }: Victims, random: Random): Promise<void> {

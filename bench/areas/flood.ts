@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Bench, start, startScript } from '../bench.ts'
 import { contender, contest, floor, ours } from '../contest.ts'
 import { startDrawbridge, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, atLeast, atMost, compared, reported } from '../figure.ts'
+import { atLeast, atMost, compared, type Figure, reported } from '../figure.ts'
 import { type Answer, repeating, runLoad } from '../load.ts'
 import { median } from '../rounds.ts'
 import { listRequest, mcpRequest } from '../requests.ts'
@@ -24,7 +24,7 @@ interface FloodReport {
  * Measures active clients, before and during a flood of all kinds of bad requests from another address, both scaled to
  * the machine; and the cost of a request that is shed unread, beside one that the floor answers.
  */
-export async function measureFlood(bench: Bench): Promise<AreaFigure[]> {
+export async function measureFlood(bench: Bench): Promise<Figure[]> {
   const { plan } = bench
   const running = await startDrawbridge(bench, 'flood', { settings: unlimited })
   const { site, connected } = running

@@ -4,7 +4,7 @@ import { freePort } from '../../tests/support/server/free-port.ts'
 import { type Bench, peerFile, peerName, startScript, writeScript } from '../bench.ts'
 import { type Contender, contest, ours, type Results } from '../contest.ts'
 import { startDrawbridge, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, atLeast, atMost, listed } from '../figure.ts'
+import { atLeast, atMost, type Figure, listed } from '../figure.ts'
 import { bearer, mcpRequest, openSession } from '../requests.ts'
 import type { Spread } from '../rounds.ts'
 
@@ -43,7 +43,7 @@ interface Gateway {
  * Measures a call to a server of the MCP SDK: directly, through Drawbridge, through 20 lines of node:http, and through
  * two doors that check a token, too. A door that has sessions has one for all calls.
  */
-export async function measureGatewayToHttp(bench: Bench): Promise<AreaFigure[]> {
+export async function measureGatewayToHttp(bench: Bench): Promise<Figure[]> {
   const behind = await startScript(bench, 'echo-server.ts')
   const url = mcpUrl(behind.port)
   const relay = await startScript(bench, 'pass-through.ts', { argv: [url] })
@@ -89,7 +89,7 @@ export async function measureGatewayToHttp(bench: Bench): Promise<AreaFigure[]> 
  * Measures a call to a command, through Drawbridge and through programs that make the same command available over
  * HTTP to anyone. Each has one session for all calls.
  */
-export async function measureGatewayToCommand(bench: Bench): Promise<AreaFigure[]> {
+export async function measureGatewayToCommand(bench: Bench): Promise<Figure[]> {
   const command = [process.execPath, await writeScript('echo-server.ts'), 'stdio'] as const
   const { site, port, connected, cpuMs } = await startDrawbridge(bench, 'gateway-command', {
     settings: { ...unlimited, UPSTREAM: './upstream.json' },
@@ -145,7 +145,7 @@ function verdicts(
   bars: readonly Bar[],
   timeOf: (peer: string) => number | Spread,
   { rate }: Results,
-): AreaFigure[] {
+): Figure[] {
   return bars.flatMap((bar) => [
     atMost(bar.time, `${title}, p50, times ${bar.peer}`, timeOf(bar.peer), 'x'),
     atLeast(bar.rate, `calls, 64 at a time, times ${bar.peer}`, rate.ratio(ours, bar.peer), 'x'),
@@ -181,7 +181,7 @@ async function callAll(
   return { single, many: await contest(bench.plan, calling(bench.connections)) }
 }
 
-function tables(names: readonly string[], single: Results, many: Results): AreaFigure[] {
+function tables(names: readonly string[], single: Results, many: Results): Figure[] {
   return [
     ...listed(single.p50, 'a call, p50', 'ms', names),
     ...listed(many.rate, 'calls, 64 at a time', '/s', names),

@@ -1,11 +1,11 @@
 import type { Bench } from '../bench.ts'
 import { type Contender, contender, contest, ours } from '../contest.ts'
 import { type Connected, startDrawbridge, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, compared } from '../figure.ts'
+import { compared, type Figure } from '../figure.ts'
 import { callRequest, listRequest, refreshContender, refreshedGrants, refreshSettings } from '../requests.ts'
 
 /** Measures what ten access rules and the record of every call add to a call of a tool that does nothing. */
-export async function measureCallCost(bench: Bench): Promise<AreaFigure[]> {
+export async function measureCallCost(bench: Bench): Promise<Figure[]> {
   const bare = 'no rules, no record'
   const rules = [
     ...['*@one.example', '*@two.example', '*@three.example'].map((email) => ({ allow: { email: [email] } })),
@@ -27,7 +27,7 @@ export async function measureCallCost(bench: Bench): Promise<AreaFigure[]> {
 }
 
 /** Measures a call with ten and with a thousand access rules, of which the last decides. */
-export function measureRules(bench: Bench): Promise<AreaFigure[]> {
+export function measureRules(bench: Bench): Promise<Figure[]> {
   return growth(bench, 'CPU of a call', 1.1, [10, 1000], (count) => {
     const others = Array.from({ length: count - 1 }, (_, index) => ({
       allow: { email: [`*@${index}.example.net`] },
@@ -38,7 +38,7 @@ export function measureRules(bench: Bench): Promise<AreaFigure[]> {
 }
 
 /** Measures `tools/list` of modules with ten and with a thousand tools. */
-export function measureTools(bench: Bench): Promise<AreaFigure[]> {
+export function measureTools(bench: Bench): Promise<Figure[]> {
   return growth(bench, 'CPU of tools/list', 1.5, [10, 1000], (count) => {
     const module = `const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
       export const tools = Array.from({ length: ${count} }, (_, index) => ({
@@ -50,7 +50,7 @@ export function measureTools(bench: Bench): Promise<AreaFigure[]> {
 }
 
 /** Measures a refresh with few and with many live grants in the store. */
-export function measureGrants(bench: Bench): Promise<AreaFigure[]> {
+export function measureGrants(bench: Bench): Promise<Figure[]> {
   const sizes = [refreshedGrants, bench.isQuick ? 10_000 : 1_000_000] as const
   return growth(bench, 'CPU of a refresh', 1.3, sizes, async (grants) => {
     const running = await startDrawbridge(bench, `grants-${grants}`, { grants, settings: refreshSettings })
@@ -65,7 +65,7 @@ export async function growth(
   bar: number,
   [small, large]: readonly [number, number],
   startOf: (size: number) => Promise<Contender>,
-): Promise<AreaFigure[]> {
+): Promise<Figure[]> {
   const [few, many] = [await startOf(small), await startOf(large)]
   const { cpu } = await contest(plan, [few, many])
   return compared(cpu, title, 'us', { ours: many.name, peer: few.name, bar })

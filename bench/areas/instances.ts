@@ -4,7 +4,7 @@ import { startPostgres } from '../../tests/support/server/postgres-server.ts'
 import type { Bench } from '../bench.ts'
 import { contest } from '../contest.ts'
 import { connect, createSite, startSite, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, atLeast, atMost, listed, reported } from '../figure.ts'
+import { atLeast, atMost, type Figure, listed, reported } from '../figure.ts'
 import { repeating } from '../load.ts'
 import { callRequest } from '../requests.ts'
 
@@ -12,7 +12,7 @@ import { callRequest } from '../requests.ts'
 const processorsOfTwo = 6
 
 /** Measures calls at one instance and at two that share a Postgres. */
-export async function measureInstances(bench: Bench): Promise<AreaFigure[]> {
+export async function measureInstances(bench: Bench): Promise<Figure[]> {
   const postgres = await startPostgres({ durable: true })
   bench.endings.push(() => postgres.close())
   const provider = await createSite(bench, 'instances-provider')

@@ -1,7 +1,7 @@
 import { type Bench, startScript } from '../bench.ts'
 import { type Contender, contender, contest, floor, ours } from '../contest.ts'
 import { startDrawbridge, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, atLeast, atMost, compared, listed } from '../figure.ts'
+import { atLeast, atMost, compared, type Figure, listed } from '../figure.ts'
 import type { Answer } from '../load.ts'
 import { bearer, getRequest, listRequest, postMessage } from '../requests.ts'
 
@@ -9,7 +9,7 @@ const metadataPath = '/.well-known/oauth-authorization-server'
 export const sdk = 'MCP SDK 1.32.2, in memory'
 
 /** Measures the discovery document. */
-export async function measureMetadata(bench: Bench): Promise<AreaFigure[]> {
+export async function measureMetadata(bench: Bench): Promise<Figure[]> {
   const running = await startDrawbridge(bench, 'metadata')
   const metadata = await (await fetch(running.site.baseUrl + metadataPath)).text()
   const raw = await startScript(bench, 'floor-server.ts', { environment: { BENCH_METADATA: metadata } })
@@ -21,7 +21,7 @@ export async function measureMetadata(bench: Bench): Promise<AreaFigure[]> {
 }
 
 /** Measures `tools/list` with an access token, as sent by clients of revisions up to 2025-11-25. */
-export async function measureToolsList(bench: Bench): Promise<AreaFigure[]> {
+export async function measureToolsList(bench: Bench): Promise<Figure[]> {
   const running = await startDrawbridge(bench, 'tools-list', { settings: unlimited })
   const { site, connected } = running
   const sample = await postMessage(site.mcpUrl, { id: 1, method: 'tools/list' }, bearer(connected))

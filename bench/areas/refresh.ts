@@ -1,13 +1,13 @@
 import { type Bench, startScript } from '../bench.ts'
 import { contest, ours } from '../contest.ts'
 import { startDrawbridge } from '../drawbridge.ts'
-import { type AreaFigure, atLeast, listed } from '../figure.ts'
+import { atLeast, type Figure, listed } from '../figure.ts'
 import { refreshContender, refreshedGrants, refreshing, refreshSettings } from '../requests.ts'
 
 const peer = 'oidc-provider 9.13.3, in memory'
 
 /** Measures refresh token grants over HTTP, ours each committed to disk before it is answered. */
-export async function measureRefresh(bench: Bench): Promise<AreaFigure[]> {
+export async function measureRefresh(bench: Bench): Promise<Figure[]> {
   const grants = refreshedGrants
   const running = await startDrawbridge(bench, 'refresh', { grants, settings: refreshSettings })
   const other = await startScript(bench, 'oidc-server.ts', { argv: [String(bench.connections)] })

@@ -1,14 +1,14 @@
 import { type Bench, startScript } from '../bench.ts'
 import { contender } from '../contest.ts'
 import { connect, type Connected, startDrawbridge, unlimited } from '../drawbridge.ts'
-import { type AreaFigure, atMost } from '../figure.ts'
+import { atMost, type Figure } from '../figure.ts'
 import { bearer, callRequest, openSession } from '../requests.ts'
 import { growth } from './growth.ts'
 
 const sessionsOfUser = 50
 
 /** Measures calls and memory of the gateway with few and with many sessions, each with its GET stream. */
-export async function measureSessions(bench: Bench): Promise<AreaFigure[]> {
+export async function measureSessions(bench: Bench): Promise<Figure[]> {
   const upstream = await startScript(bench, 'session-server.ts')
   const settings = {
     ...unlimited,

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Bench, startScript } from '../bench.ts'
 import { ours } from '../contest.ts'
 import { createSite, startSite } from '../drawbridge.ts'
-import { type AreaFigure, atMost, compared, listed } from '../figure.ts'
+import { atMost, compared, type Figure, listed } from '../figure.ts'
 import { inTurn } from '../rounds.ts'
 import { sdk } from './read.ts'
 
 const idleMs = 1000
 
 /** Measures the time from spawning to the first answer, and idle memory a second later. */
-export async function measureStart(bench: Bench): Promise<AreaFigure[]> {
+export async function measureStart(bench: Bench): Promise<Figure[]> {
   const site = await createSite(bench, 'start')
   const systems = [
     { name: ours, start: async () => ({ ...(await startSite(bench, site)), port: site.port }) },

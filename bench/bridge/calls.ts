@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { type AreaFigure, atLeast, atMost, listed } from '../figure.ts'
+import { atLeast, atMost, type Figure, listed } from '../figure.ts'
 import { inTurn, median } from '../rounds.ts'
 import { type Bridges, openBridges, openSignedIn } from './bridges.ts'
 import { openConnection } from './line-client.ts'
@@ -23,8 +23,8 @@ interface Caller {
 }
 
 /** Measures the latency a bridge adds to a call, its throughput, and the cost of large results. */
-export async function measureBridgeCalls(bench: Bench): Promise<AreaFigure[]> {
-  const figures: AreaFigure[] = []
+export async function measureBridgeCalls(bench: Bench): Promise<Figure[]> {
+  const figures: Figure[] = []
   const open = await openBridges(bench)
   for (const bridges of [open, await openSignedIn(bench, 'file')]) {
     const callers = await openCallers(bench, bridges)
@@ -60,7 +60,7 @@ async function repeat({ call }: Caller, times: number): Promise<number[]> {
 }
 
 /** Measures single calls, over the first thousands of a bridge. */
-async function measureLatency(bridges: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
+async function measureLatency(bridges: Bridges, callers: Caller[], rounds: number): Promise<Figure[]> {
   const [ours, reference] = [bridges.ours.name, bridges.reference.name]
   const { p50 } = await inTurn(rounds, callers, async (caller) => ({
     p50: median(await repeat(caller, callsAtOnce)),
@@ -73,7 +73,7 @@ async function measureLatency(bridges: Bridges, callers: Caller[], rounds: numbe
 }
 
 /** Measures calls per second with 64 always in flight. */
-async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
+async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: number): Promise<Figure[]> {
   const [ours, reference] = [bridges.ours.name, bridges.reference.name]
   const { rate } = await inTurn(rounds, callers, async (caller) => {
     const begin = performance.now()
@@ -87,7 +87,7 @@ async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: nu
 }
 
 /** Measures large results, and the peak memory up to then of bridges that have done nothing else. */
-async function measureLarge({ ours }: Bridges, callers: Caller[], rounds: number): Promise<AreaFigure[]> {
+async function measureLarge({ ours }: Bridges, callers: Caller[], rounds: number): Promise<Figure[]> {
   const { times } = await inTurn(rounds, callers, async ({ name, call }) => {
     await pause(settleMs)
     const begin = performance.now()

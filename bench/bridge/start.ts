@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { type AreaFigure, compared, listed } from '../figure.ts'
+import { compared, type Figure, listed } from '../figure.ts'
 import { inTurn, Rounds } from '../rounds.ts'
 import { type Bridge, type Bridges, openBridges, openSignedIn } from './bridges.ts'
 import { openConnection } from './line-client.ts'
@@ -8,7 +8,7 @@ import { openConnection } from './line-client.ts'
 const idleMs = 2000
 
 /** Measures the time from spawning a bridge to the answer of `tools/list`, with and without sign-in. */
-export async function measureBridgeStart(bench: Bench): Promise<AreaFigure[]> {
+export async function measureBridgeStart(bench: Bench): Promise<Figure[]> {
   return [
     ...(await measure(bench, await openBridges(bench), 0.35)),
     ...(await measure(bench, await openSignedIn(bench, 'file'), 0.35)),
@@ -16,11 +16,11 @@ export async function measureBridgeStart(bench: Bench): Promise<AreaFigure[]> {
 }
 
 /** Measures the same with the key of the login in the system's keychain. */
-export async function measureKeychainStart(bench: Bench): Promise<AreaFigure[]> {
+export async function measureKeychainStart(bench: Bench): Promise<Figure[]> {
   return measure(bench, await openSignedIn(bench, 'keychain'), 0.4)
 }
 
-async function measure(bench: Bench, { ours, reference }: Bridges, bar: number): Promise<AreaFigure[]> {
+async function measure(bench: Bench, { ours, reference }: Bridges, bar: number): Promise<Figure[]> {
   const { wall, cpu } = await inTurn(bench.isQuick ? 1 : 9, [ours, reference], async ({ start }) => {
     const begin = performance.now()
     const client = start()
@@ -36,7 +36,7 @@ async function measure(bench: Bench, { ours, reference }: Bridges, bar: number):
 }
 
 /** Measures the resident memory of idle bridges, two seconds after they have listed the tools. */
-export async function measureBridgeMemory(bench: Bench): Promise<AreaFigure[]> {
+export async function measureBridgeMemory(bench: Bench): Promise<Figure[]> {
   const pairs = [await openBridges(bench), await openSignedIn(bench, 'file')]
   const memory = new Rounds()
   for (let round = 0; round < (bench.isQuick ? 1 : 3); round += 1) {
