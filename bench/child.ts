@@ -22,33 +22,13 @@ export interface Program {
 }
 
 /** A program in a separate process. */
-export interface Process {
-  /** Resolves with its exit code or signal. */
-  ended: Promise<string>
-  /** Returns the processor time of all threads so far, in milliseconds; grows in steps of ten. */
-  cpuMs(): number
-  /** Returns its resident memory: now, and its peak so far. */
-  memoryBytes(): number
-  peakMemoryBytes(): number
-  kill(signal: NodeJS.Signals): void
-}
+export type Process = ReturnType<typeof launch>
 
 /** A program under test that reports when it is ready. */
-export interface Child extends Process {
-  /** Resolves with its ready line, which may never come. */
-  ready: Promise<Readonly<Record<string, unknown>>>
-  /** Returns everything that it has written to stdout. */
-  output(): string
-  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or as `expected`: a code or signal. */
-  stop(expected?: string): Promise<void>
-}
+export type Child = ReturnType<typeof spawnChild>
 
 /** A {@link Child} that is ready. */
-export interface ReadyChild extends Omit<Child, 'ready'> {
-  ready: Readonly<Record<string, unknown>>
-  /** Milliseconds from spawning to its ready line. */
-  startMs: number
-}
+export type ReadyChild = Awaited<ReturnType<typeof startChild>>
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -56,7 +36,7 @@ process.on('exit', () => {
 })
 
 /** Starts `program` and waits for its ready line. Throws with the end of its log when there is none in 30 seconds. */
-export async function startChild(program: Program): Promise<ReadyChild> {
+export async function startChild(program: Program) {
   const started = performance.now()
   const child = spawnChild(program)
   const ready = await Promise.race([
@@ -64,13 +44,14 @@ export async function startChild(program: Program): Promise<ReadyChild> {
     child.ended.then((how) => `ended with ${how} at its start`),
     delay(startTimeoutMs, 'is not ready in time', { ref: false }),
   ])
+  // The time from spawning to its ready line.
   if (typeof ready === 'object') return { ...child, ready, startMs: performance.now() - started }
   child.kill('SIGKILL')
   throw new Error(`${program.name} ${ready}.\n${readFileSync(program.logFile, 'utf8').slice(-2000)}`)
 }
 
 /** Starts `program`. */
-export function spawnChild(program: Program): Child {
+export function spawnChild(program: Program) {
   const { readyLine = /^\{.*"event":"ready".*\}$/m } = program
   const { child, ...own } = launch(program)
   child.stdin?.end()
@@ -85,9 +66,12 @@ export function spawnChild(program: Program): Child {
   })
   return {
     ...own,
+    /** Resolves with its ready line, which may never come. */
     ready,
+    /** Returns everything that it has written to stdout. */
     output: () => output,
-    async stop(expected) {
+    /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or as `expected`: a code or signal. */
+    async stop(expected?: string) {
       own.kill('SIGTERM')
       const how = await Promise.race([own.ended, delay(stopTimeoutMs, 'no end', { ref: false })])
       if (how === '0' || how === expected) return
@@ -98,7 +82,7 @@ export function spawnChild(program: Program): Child {
 }
 
 /** Starts the process of `program`, with pipes for stdin and stdout. It ends with this process. */
-export function launch(program: Program): Process & { child: ChildProcess } {
+export function launch(program: Program) {
   const log = openSync(program.logFile, 'a')
   const child = spawn(process.execPath, [program.script, ...(program.argv ?? [])], {
     cwd: program.directory,
@@ -110,16 +94,19 @@ export function launch(program: Program): Process & { child: ChildProcess } {
   child.stdin?.on('error', () => {})
   return {
     child,
-    ended: new Promise((resolve) => {
+    /** Resolves with its exit code or signal. */
+    ended: new Promise<string>((resolve) => {
       child.once('close', (code, signal) => {
         running.delete(child)
         resolve(String(code ?? signal))
       })
     }),
+    /** Returns the processor time of all threads so far, in milliseconds; grows in steps of ten. */
     cpuMs: () => cpuMs(child.pid),
+    /** Returns its resident memory: now, and its peak so far. */
     memoryBytes: () => statusBytes(child.pid, 'VmRSS'),
     peakMemoryBytes: () => statusBytes(child.pid, 'VmHWM'),
-    kill: (signal) => void child.kill(signal),
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
   }
 }
 

@@ -36,18 +36,11 @@ export interface Load {
   pauseMs?: number
 }
 
-/** Results of a load. */
-export interface LoadResult {
-  completed: number
-  seconds: number
-  /** Duration of each answer in milliseconds. */
-  latencies: readonly number[]
-  /** Wrong answers, and broken connections as text. */
-  wrong: readonly (Answer | string)[]
-}
-
-/** Opens the connections, keeps each busy with one request at a time, and waits for the last answers. */
-export async function runLoad(load: Load, milliseconds: number): Promise<LoadResult> {
+/**
+ * Opens the connections, keeps each busy with one request at a time, and waits for the last answers. Returns the milliseconds that each
+ * took, and wrong answers, of which a broken connection is one.
+ */
+export async function runLoad(load: Load, milliseconds: number) {
   const { ports, walkers, from = '127.0.0.1', pauseMs = 0 } = load
   const lanes = await Promise.all(
     walkers.map(async (walker, index) => ({
@@ -76,17 +69,11 @@ export async function runLoad(load: Load, milliseconds: number): Promise<LoadRes
   return { completed: latencies.length, seconds: (performance.now() - begin) / 1000, latencies, wrong }
 }
 
-interface Connection {
-  /** Call only after the previous answer. Resolves with text when the connection breaks. */
-  send(request: string): Promise<Answer | string>
-  close(): void
-}
-
 /**
  * Connects to `port` on this machine. Minimal, so that the load takes less time than the measured server; answers
  * must be ASCII and carry Content-Length or be chunked.
  */
-async function openConnection(port: number, localAddress: string): Promise<Connection> {
+async function openConnection(port: number, localAddress: string) {
   const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
   await once(socket, 'connect')
   let settle: (answer: Answer | string) => void = () => {}
@@ -102,8 +89,9 @@ async function openConnection(port: number, localAddress: string): Promise<Conne
   socket.on('error', () => socket.destroy())
   socket.on('close', () => settle('The connection broke.'))
   return {
-    send: (request) =>
-      new Promise((resolve) => {
+    /** Call only after the previous answer. Resolves with text when the connection breaks. */
+    send: (request: string) =>
+      new Promise<Answer | string>((resolve) => {
         settle = resolve
         if (socket.destroyed) resolve('The connection broke.')
         else socket.write(request, 'latin1')

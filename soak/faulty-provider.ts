@@ -5,22 +5,12 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { createControlledProvider } from '../tests/support/sandbox/controlled-provider.ts'
-import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
 import { drawFault, type FaultMix, faults } from './faults.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
 /** A session provider behind an unreliable network. */
-export interface FaultyProvider {
-  /** Its origin; the auth API is below `/auth/v1`. */
-  origin: string
-  admin: ProviderAdmin
-  setFaults(mix: FaultMix): void
-  /** Counts from here on what {@link FaultyProvider.report} adds to the tally. */
-  resetCounters(): void
-  report(): void
-  close(): Promise<void>
-}
+export type FaultyProvider = Awaited<ReturnType<typeof startFaultyProvider>>
 
 /**
  * Starts the embedded provider on a free port, behind a proxy that injects faults. Accuses whoever presents a refresh token that
@@ -30,7 +20,7 @@ export async function startFaultyProvider(
   options: { tokenTtlSeconds: number; runtime: Runtime },
   random: Random,
   tally: Tally,
-): Promise<FaultyProvider> {
+) {
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const { tokenTtlSeconds, runtime } = options
@@ -78,11 +68,13 @@ export async function startFaultyProvider(
   const server = createServer({ keepAliveTimeout: 65_000 }, (...exchange) => void listener(...exchange))
   await once(server.listen(port, '127.0.0.1'), 'listening')
   return {
+    /** The auth API is below `/auth/v1`. */
     origin,
     admin: provider.admin,
-    setFaults: (next) => {
+    setFaults(next: FaultMix) {
       mix = next
     },
+    /** Counts from here on what {@link report} adds to the tally. */
     resetCounters() {
       provider.admin.resetCounters()
       refreshesAnswered = 0

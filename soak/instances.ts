@@ -11,20 +11,7 @@ const startTimeoutMs = 20_000
 const restartPauseMs = 500
 
 /** One server process under a supervisor that restarts it whenever it exits, and counts how. */
-export interface Instance {
-  port: number
-  /**
-   * Sends `signal`: SIGTERM for an update, SIGKILL for a crash. The supervisor restarts it `downMs` after it exits.
-   * Does nothing while it is down.
-   */
-  kill(signal: 'SIGTERM' | 'SIGKILL', downMs: number): void
-  /** Resolves when a process that started after the last kill is ready. */
-  restarted(): Promise<void>
-  /** Returns the output of all its processes. */
-  log(): string
-  /** Ends it permanently. Throws when it does not exit cleanly, or as `expected`; it may have been killed a moment ago. */
-  stop(expected?: string): Promise<void>
-}
+export type Instance = Awaited<ReturnType<typeof supervise>>
 
 /** Settings as variables without their prefix; `environment` is passed unchanged. */
 export interface InstanceSettings {
@@ -59,7 +46,7 @@ export function variablesOf(settings: Readonly<Record<string, string>>): Record<
 }
 
 /** Starts a program that listens on `port`, and restarts it like a service manager, also when it failed to start. */
-export async function supervise(program: Program, port: number, tally: Tally): Promise<Instance> {
+export async function supervise(program: Program, port: number, tally: Tally) {
   const children: Child[] = []
   let isReady = false
   let isStopping = false
@@ -94,13 +81,20 @@ export async function supervise(program: Program, port: number, tally: Tally): P
 
   return {
     port,
+    /** Returns the output of all its processes. */
     log,
-    kill(signal, downMs) {
+    /**
+     * Sends `signal`: SIGTERM for an update, SIGKILL for a crash. The supervisor restarts it `downMs` after it exits.
+     * Does nothing while it is down.
+     */
+    kill(signal: 'SIGTERM' | 'SIGKILL', downMs: number) {
       pauseMs = downMs
       isReady = false
       child.kill(signal)
     },
+    /** Resolves when a process that started after the last kill is ready. */
     restarted: () => until(() => isReady, `${program.name} to start again`),
+    /** Ends it permanently. Throws when it does not exit cleanly, or as `expected`; it may have been killed a moment ago. */
     async stop(expected = 'SIGKILL') {
       isStopping = true
       await child.stop(expected)

@@ -6,9 +6,9 @@ import { systemRuntime } from '../server/startup/system-runtime.ts'
 import { createPlainClient, registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { logLines } from '../tests/e2e/server-process.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
-import { type PostgresServer, startPostgres } from '../tests/support/server/postgres-server.ts'
+import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import { SoakClient } from './client.ts'
-import { type FaultyProvider, startFaultyProvider } from './faulty-provider.ts'
+import { startFaultyProvider } from './faulty-provider.ts'
 import { systemAddress } from './http.ts'
 import { type Instance, type InstanceSettings, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
@@ -59,24 +59,14 @@ export async function runSoak(soak: Soak, { area, least, run }: Scenario): Promi
   return soakFigures(area, tally, least(soak.grants), (Date.now() - began) / 1000)
 }
 
-/** What instances run with, and who uses them. */
-export interface World {
-  postgres: PostgresServer
-  provider: FaultyProvider
-  runtime: Runtime
-  baseUrl: string
-  /** The URL of the database. */
-  database: string
-  /** Settings of all instances, as variables without their prefix. */
-  settings: Readonly<Record<string, string>>
-}
+/** What instances run with. */
+export type World = Awaited<ReturnType<typeof openWorld>>
 
 /** Starts Postgres and a provider, whose access tokens live for `tokenTtlSeconds`. */
 export async function openWorld(
   soak: Soak,
-  options: { tokenTtlSeconds: number; runtime?: Runtime },
-): Promise<World> {
-  const { tokenTtlSeconds, runtime = systemRuntime } = options
+  { tokenTtlSeconds, runtime = systemRuntime }: { tokenTtlSeconds: number; runtime?: Runtime },
+) {
   const postgres = await startPostgres({ durable: true })
   soak.endings.push(() => postgres.close())
   const provider = await startFaultyProvider(
@@ -87,6 +77,7 @@ export async function openWorld(
   soak.endings.push(() => provider.close())
   const baseUrl = `http://localhost:${await freePort()}`
   const database = await postgres.createDatabase()
+  /** As variables without their prefix. */
   const settings = {
     BASE_URL: baseUrl,
     APP_URL: provider.origin,

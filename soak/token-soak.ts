@@ -75,10 +75,11 @@ export const tokenSoak: Scenario = {
     const world = await openWorld(soak, { tokenTtlSeconds: hourSeconds, runtime: clock.runtime })
     const { provider, baseUrl } = world
     const settings = { ...world.settings, ACCESS_TOKEN_TTL: `${hourSeconds}s`, PERSONAL_TOKENS: 'on' }
-    const { environment } = clock
+    const { environment, runtime } = clock
+    const { now } = runtime
     const instances = await startInstances(soak, { settings, environment })
     const address = systemAddress(baseUrl, provider.origin, () => random.pick(instances).port)
-    const system: TokenSystem = { soak, now: clock.now, address, instances, ports: { random, tally, sleep } }
+    const system: TokenSystem = { soak, now, address, instances, ports: { random, tally, sleep } }
 
     const connections = await signInAll(soak, world, instances, { perAccount: 1 })
     const tokens: PersonalToken[] = []
@@ -94,7 +95,7 @@ export const tokenSoak: Scenario = {
     soak.endings.push(() => store.close())
 
     provider.resetCounters()
-    const began = clock.now()
+    const began = now()
     for (const { at, ending } of momentsOf(tokens, began, soak.days)) {
       clock.moveTo(at)
       const isCalm = ending !== undefined
@@ -108,9 +109,9 @@ export const tokenSoak: Scenario = {
       ])
       const atTheirEnd = tokens.filter(({ days, isLost }) => days === ending && !isLost)
       tally.add('tokens that worked at their end', atTheirEnd.length)
-      say(`day ${((clock.now() - began) / daySeconds).toFixed(2)}`)
+      say(`day ${((now() - began) / daySeconds).toFixed(2)}`)
     }
-    tally.add('days', Math.floor((clock.now() - began) / daySeconds))
+    tally.add('days', Math.floor((now() - began) / daySeconds))
     provider.report()
     checkLogs(instances, tally)
   },

@@ -1,24 +1,15 @@
-import { launch, type Process, type Program } from '../child.ts'
+import { launch, type Program } from '../child.ts'
 
 const answerTimeoutMs = 60_000
 const termAfterMs = 300
 const killAfterMs = 1000
 const endBytes = 300
 
-/** A bridge as a child process, and a client that parses as little of its output as possible. */
-export interface LineClient extends Process {
-  /**
-   * Sends `tools/list`, `tools/call` and the like, and resolves with the length of the response. Rejects when it is an
-   * error, a failed tool result or lacks `part`, when the process exits first, and after a minute.
-   */
-  request(method: string, params?: object, part?: string): Promise<number>
-  notify(method: string): void
-  /** Closes stdin and waits for the exit. Sends signals, as hosts do, to a process that does not exit. */
-  close(): Promise<void>
-}
+/** A bridge, and its client. */
+export type LineClient = ReturnType<typeof startLineClient>
 
-/** Starts a bridge. */
-export function startLineClient(program: Program): LineClient {
+/** Starts a bridge, and a client of it that parses as little of its output as possible. */
+export function startLineClient(program: Program) {
   const { child, ...own } = launch(program)
   const waiting = new Map<number, (line: Line | Error) => void>()
   let lastId = 0
@@ -36,8 +27,12 @@ export function startLineClient(program: Program): LineClient {
     void child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   return {
     ...own,
-    request(method, params, part = '"result":') {
-      if (ending !== undefined) return Promise.reject(ending)
+    /**
+     * Sends `tools/list`, `tools/call` and the like, and resolves with the length of the response. Rejects when it is an
+     * error, a failed tool result or lacks `part`, when the process exits first, and after a minute.
+     */
+    async request(method: string, params?: object, part = '"result":'): Promise<number> {
+      if (ending !== undefined) throw ending
       const id = (lastId += 1)
       return new Promise((resolve, reject) => {
         const settle = (line: Line | Error): void => {
@@ -52,7 +47,8 @@ export function startLineClient(program: Program): LineClient {
         send({ id, method, ...(params && { params }) })
       })
     },
-    notify: (method) => send({ method }),
+    notify: (method: string) => send({ method }),
+    /** Closes stdin and waits for the exit. Sends signals, as hosts do, to a process that does not exit. */
     async close() {
       const signals = [
         setTimeout(own.kill, termAfterMs, 'SIGTERM'),
@@ -87,22 +83,17 @@ function splitLines(stream: NodeJS.ReadableStream, take: (line: readonly Buffer[
   })
 }
 
-interface Line {
-  id: number
-  bytes: number
-  /** Its first and last characters. */
-  ends: string
-  isGood: boolean
-}
+type Line = ReturnType<typeof readLine>
 
 /** Reads only the ends of a line, where any implementation puts the needed members. A line may be cut anywhere. */
-function readLine(line: readonly Buffer[]): Line {
+function readLine(line: readonly Buffer[]) {
   const head = Buffer.concat(line.slice(0, 2)).subarray(0, endBytes).toString('latin1')
   const tail = Buffer.concat(line.slice(-2)).subarray(-endBytes).toString('latin1')
   const ends = `${head} ${tail}`
   return {
     id: Number(/"id":(\d+)/.exec(ends)?.[1]),
     bytes: line.reduce((sum, part) => sum + part.length, 0),
+    /** Its first and last characters. */
     ends,
     isGood: ends.includes('"result":') && !ends.includes('"isError":true'),
   }
