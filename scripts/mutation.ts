@@ -34,7 +34,7 @@ await new Stryker({
   // TypeScript 7 has no API to read it with, and nothing here needs it.
   tsconfigFile: 'none.json',
   disableTypeChecks: false,
-  ignorePatterns: ['**/dist', '/screenshots', '.environments'],
+  ignorePatterns: ['**/dist', '/screenshots', '.environments', '.drawbridge'],
   tempDirName: '.stryker-tmp',
   cleanTempDir: 'always',
   reporters: ['progress-append-only', 'clear-text'],
