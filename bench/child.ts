@@ -21,9 +21,6 @@ export interface Program {
   readyLine?: RegExp
 }
 
-/** A program in a separate process. */
-export type Process = ReturnType<typeof launch>
-
 /** A program under test that reports when it is ready. */
 export type Child = ReturnType<typeof spawnChild>
 

@@ -1,5 +1,5 @@
 import { type Answer, type Load, repeating, runLoad } from './load.ts'
-import { inTurn, median, type Rounds } from './rounds.ts'
+import { inTurn, median } from './rounds.ts'
 
 /** The name of Drawbridge in figures. */
 export const ours = 'Drawbridge'
@@ -19,14 +19,7 @@ export interface Contender extends Load {
 }
 
 /** What all contenders did, round by round. */
-export interface Results {
-  /** Processor time of the server per request, in microseconds. */
-  cpu: Rounds
-  /** Requests per second. */
-  rate: Rounds
-  /** Milliseconds from a request to its answer. */
-  p50: Rounds
-}
+export type Results = Awaited<ReturnType<typeof contest>>
 
 /** Number and length of the rounds. */
 export interface Plan {
@@ -46,15 +39,18 @@ export function contender(
 }
 
 /** Loads the contenders in turn. Throws at a wrong answer: earlier measurements prove nothing then. */
-export function contest(plan: Plan, contenders: readonly Contender[]): Promise<Results> {
+export function contest(plan: Plan, contenders: readonly Contender[]) {
   return inTurn(plan.rounds, contenders, async (contender) => {
     const cpuBefore = contender.cpuMs()
     const { completed, seconds, latencies, wrong } = await runLoad(contender, plan.roundMs)
     if (wrong.length > 0)
       throw new Error(`${contender.name} answered ${JSON.stringify(wrong[0]).slice(0, 1000)}`)
     return {
+      // Processor time of the server per request, in microseconds.
       cpu: ((contender.cpuMs() - cpuBefore) * 1000) / completed,
+      // Requests per second.
       rate: completed / seconds,
+      // Milliseconds from a request to its answer.
       p50: median(latencies),
     }
   })

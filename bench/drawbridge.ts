@@ -9,10 +9,7 @@ import type { ReadyChild } from './child.ts'
 import { fillStore } from './store-fill.ts'
 
 /** Ports and data folder of one Drawbridge. */
-export interface Site extends ServerAddress {
-  directory: string
-  port: number
-}
+export type Site = Awaited<ReturnType<typeof createSite>>
 
 /** Differences of a measured server from its defaults. */
 export interface SiteOptions {
@@ -23,16 +20,13 @@ export interface SiteOptions {
 }
 
 /** A client's credentials after signing in once. */
-export interface Connected {
-  clientId: string
-  accessToken: string
-}
+export type Connected = Awaited<ReturnType<typeof connect>>
 
 /** Settings without limits of calls, which a load would reach. */
 export const unlimited = { CALL_LIMIT: 'off', CALLS_AT_ONCE: 'off' }
 
 /** Creates a site with an empty data folder called `name`. */
-export async function createSite({ scratch }: Bench, name: string): Promise<Site> {
+export async function createSite({ scratch }: Bench, name: string) {
   const directory = join(scratch, name)
   mkdirSync(directory)
   const port = await freePort()
@@ -59,25 +53,21 @@ export function startSite(bench: Bench, site: Site, options: SiteOptions = {}): 
 }
 
 /** Signs a new person in at a running server, with a client of their own. */
-export async function connect(site: Site): Promise<Connected> {
+export async function connect(site: ServerAddress) {
   const client = await registerPlainClient(site)
   const { access_token: accessToken } = await client.connect(await createPerson(site))
   return { clientId: client.id, accessToken }
 }
 
 /** A running Drawbridge and the first connection in its store. */
-export interface RunningSite extends ReadyChild {
-  site: Site
-  port: number
-  connected: Connected
-}
+export type RunningSite = Awaited<ReturnType<typeof startDrawbridge>>
 
 /** Starts Drawbridge and signs in; then with `grants` more grants in its store, if that is not zero. */
 export async function startDrawbridge(
   bench: Bench,
   name: string,
   options: SiteOptions & { grants?: number } = {},
-): Promise<RunningSite> {
+) {
   const site = await createSite(bench, name)
   const child = await startSite(bench, site, options)
   const running = { site, port: site.port, connected: await connect(site) }

@@ -21,52 +21,58 @@ function filledFamily(number: number): string {
 export function fillStore(path: string, count: number): void {
   const database = new DatabaseSync(path)
   try {
+    for (const [name, keyOf] of Object.entries(keys))
+      database.function(name, (number) => keyOf(Number(number)))
     // Safety is unnecessary: the store can be filled again.
-    database.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;
-      CREATE TEMP TABLE copy (number INTEGER, grant_id TEXT, family_hash TEXT, access_hash TEXT, refresh_hash TEXT);
-      BEGIN;`)
-    const insert = database.prepare('INSERT INTO copy VALUES (?, ?, ?, ?, ?)')
-    for (let number = 0; number < count; number += 1) {
-      insert.run(
-        // The existing one has the number 1 everywhere.
-        number + 2,
-        digest(`grant ${number}`).slice(0, 22),
-        hashSecret(filledFamily(number)),
-        hashSecret(`access token ${number}`),
-        tokenKey(filledRefreshToken(number)),
-      )
-    }
-    copyRows(database, 'grants', { ...numbers, id: 'grant_id', family_hash: 'family_hash' })
-    copyRows(database, 'provider_session', { grant_id: 'grant_id' })
-    copyRows(database, 'access_token', { ...numbers, hash: 'access_hash' })
-    copyRows(database, 'refresh_token', { ...numbers, hash: 'refresh_hash' })
-    database.exec('COMMIT; PRAGMA optimize;')
+    database.exec(
+      'PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN',
+    )
+    for (const [table, columns] of Object.entries(changed)) copyRow(database, table, columns, count)
+    database.exec('COMMIT; PRAGMA optimize')
   } finally {
     database.close()
   }
 }
 
-/** Columns that link rows. An unused refresh token is its own successor. */
-const numbers = {
-  number: 'number',
-  grant_number: 'number',
-  first_refresh_token: 'number',
-  successor: 'number',
-  access_number: 'number',
+/** Functions of SQL. */
+const keys = {
+  grant_id: (number: number) => digest(`grant ${number}`).slice(0, 22),
+  family_hash: (number: number) => hashSecret(filledFamily(number)),
+  access_hash: (number: number) => hashSecret(`access token ${number}`),
+  refresh_hash: (number: number) => tokenKey(filledRefreshToken(number)),
 }
 
-/** Copies the single row of `table`; `keys` maps its columns to columns of the copies. */
-function copyRows(database: DatabaseSync, table: string, keys: Readonly<Record<string, string>>): void {
+/** Columns that link rows: the existing ones have the number 1. An unused refresh token is its own successor. */
+const links = Object.fromEntries(
+  ['number', 'grant_number', 'first_refresh_token', 'successor', 'access_number'].map((name) => [
+    name,
+    'n + 2',
+  ]),
+)
+
+/** What differs in the copies of a row: columns by table, with the SQL of copy `n`. */
+const changed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  grants: { ...links, id: 'grant_id(n)', family_hash: 'family_hash(n)' },
+  provider_session: { grant_id: 'grant_id(n)' },
+  access_token: { ...links, hash: 'access_hash(n)' },
+  refresh_token: { ...links, hash: 'refresh_hash(n)' },
+}
+
+function copyRow(
+  database: DatabaseSync,
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  count: number,
+): void {
   const { rows } = database.prepare(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }
   if (rows !== 1) throw new Error(`The table ${table} has ${rows} rows to copy instead of one.`)
-  const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all() as {
-    name: string
-  }[]
-  const names = columns.map(({ name }) => name)
-  const values = names.map((name) => (keys[name] === undefined ? `one.${name}` : `copy.${keys[name]}`))
+  const described = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()
+  const names = described.map(({ name }) => String(name))
+  const values = names.map((name) => columns[name] ?? `one.${name}`)
   database.exec(
-    `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
-     FROM copy, (SELECT * FROM ${table} LIMIT 1) AS one ORDER BY copy.number`,
+    `WITH RECURSIVE copy(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM copy WHERE n + 1 < ${count})
+     INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
+     FROM copy, (SELECT * FROM ${table} LIMIT 1) AS one`,
   )
 }
 

@@ -59,7 +59,7 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const address = systemAddress('http://localhost:1', 'http://localhost:2', () => port)
+  const address = systemAddress(`http://127.0.0.1:${port}`, 'http://127.0.0.1:1')
   const client = new SoakClient({
     account: { email: 'ada@example.com', password: '' },
     address,

@@ -8,7 +8,7 @@ const clockToleranceMs = 2000
 const grantSeconds = 30 * 86_400
 
 /** A person's account in the web app. */
-export interface Account {
+interface Account {
   email: string
   password: string
 }

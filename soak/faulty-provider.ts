@@ -9,9 +9,6 @@ import { drawFault, type FaultMix, faults } from './faults.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
-/** A session provider behind an unreliable network. */
-export type FaultyProvider = Awaited<ReturnType<typeof startFaultyProvider>>
-
 /**
  * Starts the embedded provider on a free port, behind a proxy that injects faults. Accuses whoever presents a refresh token that
  * another connection is presenting: instances take turns.

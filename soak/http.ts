@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { postMcp } from '../tests/e2e/plain-client.ts'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
 import type { Random } from './random.ts'
@@ -11,51 +8,21 @@ const timeoutMs = 30_000
 export const patienceMs = 110_000
 const maxWaitMs = 3000
 
-// Shared: clients come and go, and connections of a killed instance break.
-const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
-
 /**
- * Returns the system as clients and browsers know it. Every request goes to another instance. A client disconnects after
- * `giveUpMs`, a whole number, and its request rejects with a `TimeoutError`.
+ * Returns the system as clients and browsers know it. A client disconnects after `giveUpMs`, a whole number, and its request rejects
+ * with a `TimeoutError`.
  */
 export function systemAddress(
   baseUrl: string,
   appUrl: string,
-  anyPort: () => number,
   giveUpMs: () => number = () => timeoutMs,
 ): ServerAddress {
   return {
     baseUrl,
     appUrl,
     mcpUrl: `${baseUrl}/mcp`,
-    async fetch(input, init) {
-      const asked = new Request(input, init)
-      const { pathname, search, host } = new URL(asked.url)
-      const headers = { ...Object.fromEntries(asked.headers), host }
-      const [path, port, { method }, body] = [pathname + search, anyPort(), asked, await asked.text()]
-      const signal = AbortSignal.timeout(giveUpMs())
-      try {
-        const sent = request({ host: '127.0.0.1', port, method, path, headers, agent, signal })
-        sent.end(body)
-        const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-        // The body reports what breaks from now on.
-        sent.on('error', () => {})
-        return await toResponse(answer)
-      } catch (error) {
-        signal.throwIfAborted()
-        throw error
-      }
-    },
+    fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(giveUpMs()) }),
   }
-}
-
-async function toResponse(answer: IncomingMessage): Promise<Response> {
-  const { statusCode: status = 0 } = answer
-  const headers = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  )
-  const body = await text(answer)
-  return new Response(status === 204 || status === 304 ? null : body, { status, headers })
 }
 
 /** The answer to a request that was sent at `sentAt`, in milliseconds since the epoch. */
@@ -89,6 +56,8 @@ export async function insist(
       const answer = await send()
       const { status, headers } = answer
       const text = await answer.text()
+      // The load balancer's, where an instance is down.
+      if (status === 502 && text === '') throw new Error('No instance answered.')
       tally.add(`${what} ${status}`)
       if (status !== 503) {
         if (status >= 500) tally.accuse('wrong answers', `${what}: ${status} ${text}`)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, type Program, spawnChild } from '../bench/child.ts'
 import { compileCache } from '../tests/support/compile-cache.ts'
-import { freePort } from '../tests/support/server/free-port.ts'
 import { until } from '../tests/support/until.ts'
 import type { Tally } from './tally.ts'
 
@@ -19,13 +18,13 @@ export interface InstanceSettings {
   environment?: Readonly<Record<string, string>>
 }
 
-/** Starts an instance of the built server. */
-export async function startInstance(
-  name: string,
+/** Starts an instance of the built server at `port` of this machine. */
+export function startInstance(
+  port: number,
   { launcher, scratch, tally }: { launcher: string; scratch: string; tally: Tally },
   { settings, environment }: InstanceSettings,
 ): Promise<Instance> {
-  const port = await freePort()
+  const name = `instance-${port}`
   const directory = join(scratch, name)
   mkdirSync(directory)
   const named = variablesOf({ ...settings, LISTEN: `127.0.0.1:${port}` })
@@ -37,7 +36,7 @@ export async function startInstance(
     environment: { ...compileCache, ...named, ...environment },
     logFile: join(directory, 'log'),
   }
-  return supervise(program, port, tally)
+  return supervise(program, tally)
 }
 
 /** Returns settings as environment variables. */
@@ -45,8 +44,8 @@ export function variablesOf(settings: Readonly<Record<string, string>>): Record<
   return Object.fromEntries(Object.entries(settings).map(([key, value]) => [`DRAWBRIDGE_${key}`, value]))
 }
 
-/** Starts a program that listens on `port`, and restarts it like a service manager, also when it failed to start. */
-export async function supervise(program: Program, port: number, tally: Tally) {
+/** Starts a program, and restarts it like a service manager, also when it failed to start. */
+export async function supervise(program: Program, tally: Tally) {
   const children: Child[] = []
   let isReady = false
   let isStopping = false
@@ -80,7 +79,6 @@ export async function supervise(program: Program, port: number, tally: Tally) {
   })()
 
   return {
-    port,
     /** Returns the output of all its processes. */
     log,
     /**

@@ -7,13 +7,13 @@ import { createPlainClient, registerPlainClient } from '../tests/e2e/plain-clien
 import { logLines } from '../tests/e2e/server-process.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { startPostgres } from '../tests/support/server/postgres-server.ts'
+import { startReverseProxy } from '../tests/support/server/reverse-proxy.ts'
 import { SoakClient } from './client.ts'
 import { startFaultyProvider } from './faulty-provider.ts'
 import { systemAddress } from './http.ts'
 import { type Instance, type InstanceSettings, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
-import { soakFigures } from './report.ts'
-import type { Accusation, Tally } from './tally.ts'
+import { type Accusation, soakFigures, type Tally } from './tally.ts'
 
 const signInsAtOnce = 8
 
@@ -95,17 +95,23 @@ export async function openWorld(
   return { postgres, provider, runtime, baseUrl, database, settings }
 }
 
-/** Starts three instances of the built server. */
+/** Starts three instances of the built server, behind a load balancer at the public address. */
 export async function startInstances(
   soak: Soak,
+  { baseUrl }: World,
   given: InstanceSettings,
-): Promise<[Instance, ...Instance[]]> {
-  const startOne = async (name: string): Promise<Instance> => {
-    const instance = await startInstance(name, soak, given)
+): Promise<readonly [Instance, ...Instance[]]> {
+  const ports = [await freePort(), await freePort(), await freePort()] as const
+  const startOne = async (port: number): Promise<Instance> => {
+    const instance = await startInstance(port, soak, given)
     soak.endings.push(() => instance.stop())
     return instance
   }
-  return [await startOne('one'), await startOne('two'), await startOne('three')]
+  const instances = [await startOne(ports[0]), await startOne(ports[1]), await startOne(ports[2])] as const
+  const route = () => ({ origin: `http://127.0.0.1:${soak.random.pick(ports)}` })
+  const balancer = await startReverseProxy(Number(new URL(baseUrl).port), route)
+  soak.endings.push(() => balancer.close())
+  return instances
 }
 
 /**
@@ -115,12 +121,10 @@ export async function startInstances(
 export async function signInAll(
   soak: Soak,
   { provider, runtime, baseUrl }: World,
-  instances: readonly [Instance, ...Instance[]],
   { perAccount, pace = 1 }: { perAccount: number; pace?: number },
 ): Promise<SoakClient[]> {
   const { random, tally, grants } = soak
-  const anyPort = (): number => random.pick(instances).port
-  const address = systemAddress(baseUrl, provider.origin, anyPort)
+  const address = systemAddress(baseUrl, provider.origin)
   const { id } = await registerPlainClient(address)
   const accounts = Array.from({ length: Math.ceil(grants / perAccount) }, (_, index) => ({
     email: `user${index}@example.com`,
@@ -131,7 +135,7 @@ export async function signInAll(
     const account = accounts[number % accounts.length] ?? { email: '', password: '' }
     const own = random.fork(`client ${number}`)
     const giveUpMs = (): number => (own.chance(0.03) ? Math.round(own.between(0, 15)) : 30_000)
-    const hasty = systemAddress(baseUrl, provider.origin, anyPort, giveUpMs)
+    const hasty = systemAddress(baseUrl, provider.origin, giveUpMs)
     const pause = (ms: number): Promise<unknown> => sleep(ms * pace)
     const plain = await createPlainClient(hasty, { id })
     return new SoakClient({ account, address, plain, random: own, tally, sleep: pause, now: runtime.now })

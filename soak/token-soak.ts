@@ -77,11 +77,11 @@ export const tokenSoak: Scenario = {
     const settings = { ...world.settings, ACCESS_TOKEN_TTL: `${hourSeconds}s`, PERSONAL_TOKENS: 'on' }
     const { environment, runtime } = clock
     const { now } = runtime
-    const instances = await startInstances(soak, { settings, environment })
-    const address = systemAddress(baseUrl, provider.origin, () => random.pick(instances).port)
+    const instances = await startInstances(soak, world, { settings, environment })
+    const address = systemAddress(baseUrl, provider.origin)
     const system: TokenSystem = { soak, now, address, instances, ports: { random, tally, sleep } }
 
-    const connections = await signInAll(soak, world, instances, { perAccount: 1 })
+    const connections = await signInAll(soak, world, { perAccount: 1 })
     const tokens: PersonalToken[] = []
     await atOnce(peopleAtOnce, connections, async ({ given }) => {
       const person = personOf(address, given.account)

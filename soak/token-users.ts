@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Person } from '../tests/e2e/person.ts'
 import { postForm, type Tokens } from '../tests/e2e/plain-client.ts'
 import type { ServerAddress } from '../tests/e2e/server-process.ts'
-import { callWhoami, insist, systemAddress, type UserPorts } from './http.ts'
+import { callWhoami, insist, type UserPorts } from './http.ts'
 import { type Instance, variablesOf } from './instances.ts'
 import type { Soak } from './soak.ts'
 
@@ -18,14 +18,7 @@ export interface TokenSystem {
 }
 
 /** A personal token, which lasts at least until `endsAt` and at most until `endedBy`, in seconds since the epoch. */
-export interface PersonalToken {
-  token: string
-  days: number
-  email: string
-  endsAt: number
-  endedBy: number
-  isLost: boolean
-}
+export type PersonalToken = Awaited<ReturnType<typeof makeToken>>
 
 /** A client of client_credentials. */
 export interface Service {
@@ -38,7 +31,7 @@ export async function makeToken(
   { browser, email, password }: Person,
   days: number,
   { address, now, soak }: TokenSystem,
-): Promise<PersonalToken> {
+) {
   const first = await browser.visit(`${address.baseUrl}/account/connections`)
   const page = first.html.includes('name="password"')
     ? await browser.submit(first, 'password', { email, password })
@@ -94,7 +87,7 @@ async function callWith(given: PersonalToken, { now, address, ports }: TokenSyst
   }
 }
 
-/** Gets a token of a service at each instance, and calls with each. */
+/** Gets as many tokens of a service as there are instances, and calls with each. */
 export async function useService(
   { client_id: id, client_secret: secret }: Service,
   { address, instances, ports }: TokenSystem,
@@ -103,12 +96,11 @@ export async function useService(
   const authorization = `Basic ${btoa(`${id}:${secret}`)}`
   const form = { grant_type: 'client_credentials' }
   await Promise.all(
-    instances.map(async ({ port }) => {
+    instances.map(async () => {
       await pause()
-      const there = systemAddress(address.baseUrl, address.appUrl, () => port)
       const asked = await insist(
         'service token',
-        () => postForm(there, '/oauth/token', form, { authorization }),
+        () => postForm(address, '/oauth/token', form, { authorization }),
         ports,
       )
       const answer = (asked.status === 200 ? JSON.parse(asked.text) : {}) as Partial<Tokens>

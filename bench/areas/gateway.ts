@@ -5,6 +5,7 @@ import { type Bench, peerFile, peerName, startScript, writeScript } from '../ben
 import { type Contender, contest, ours, type Results } from '../contest.ts'
 import { startDrawbridge, unlimited } from '../drawbridge.ts'
 import { atLeast, atMost, type Figure, listed } from '../figure.ts'
+import type { Walker } from '../load.ts'
 import { bearer, mcpRequest, openSession } from '../requests.ts'
 import type { Spread } from '../rounds.ts'
 
@@ -56,12 +57,8 @@ export async function measureGatewayToHttp(bench: Bench): Promise<Figure[]> {
   const python = peerFile(bench, 'fastmcp', 'bin/python')
   const fast = await startPeer(bench, fastmcp, (port) => [python, script, ...argv(port, url)], headers)
   const binary = peerFile(bench, 'toolhive', 'toolhive')
-  const tool = await startPeer(
-    bench,
-    toolhive,
-    (port) => [binary, ...argv(port, new URL(url).origin)],
-    headers,
-  )
+  const { origin } = new URL(url)
+  const tool = await startPeer(bench, toolhive, (port) => [binary, ...argv(port, origin)], headers)
   for (const { name, port } of [fast, tool]) {
     const { status } = await fetch(mcpUrl(port), { method: 'POST' })
     if (status !== 401) throw new Error(`${name} answered ${status} to a call without a token.`)
@@ -73,16 +70,14 @@ export async function measureGatewayToHttp(bench: Bench): Promise<Figure[]> {
     tool,
     { ...behind, name: upstream },
   ]
-  const { single, many } = await callAll(bench, gateways)
-  // Nothing can be said where the noise is larger than what one of them adds.
-  const added = (name: string): number => {
-    const { value } = single.p50.difference(name, upstream)
-    return value > 0 ? value : Number.NaN
-  }
-  return [
-    ...verdicts('added to a call', httpBars, (peer) => added(ours) / added(peer), many),
-    ...tables([ours, ...httpBars.map(({ peer }) => peer), upstream], single, many),
-  ]
+  return compareCalls(bench, 'added to a call', httpBars, gateways, ({ p50 }, peer) => {
+    // Nothing can be said where the noise is larger than what one of them adds.
+    const added = (name: string): number => {
+      const { value } = p50.difference(name, upstream)
+      return value > 0 ? value : Number.NaN
+    }
+    return added(ours) / added(peer)
+  })
 }
 
 /**
@@ -119,11 +114,7 @@ export async function measureGatewayToCommand(bench: Bench): Promise<Figure[]> {
     const peer = await startPeer(bench, name, commandOn)
     gateways.push({ ...peer, headers: await openSession(mcpUrl(peer.port)) })
   }
-  const { single, many } = await callAll(bench, gateways)
-  return [
-    ...verdicts('a call', commandBars, (peer) => single.p50.ratio(ours, peer), many),
-    ...tables([ours, ...commandBars.map(({ peer }) => peer)], single, many),
-  ]
+  return compareCalls(bench, 'a call', commandBars, gateways, ({ p50 }, peer) => p50.ratio(ours, peer))
 }
 
 /** Starts the command that serves a peer on a free port. */
@@ -140,50 +131,47 @@ async function startPeer(
   return { name, port, headers }
 }
 
-function verdicts(
-  title: string,
-  bars: readonly Bar[],
-  timeOf: (peer: string) => number | Spread,
-  { rate }: Results,
-): Figure[] {
-  return bars.flatMap((bar) => [
-    atMost(bar.time, `${title}, p50, times ${bar.peer}`, timeOf(bar.peer), 'x'),
-    atLeast(bar.rate, `calls, 64 at a time, times ${bar.peer}`, rate.ratio(ours, bar.peer), 'x'),
-  ])
-}
-
 function mcpUrl(port: number): string {
   return `http://127.0.0.1:${port}/mcp`
 }
 
-async function callAll(
-  bench: Bench,
+/** Measures single calls, of which `timeOf` makes the multiple of a peer, and calls at a time on all connections. */
+async function compareCalls(
+  { plan, connections }: Bench,
+  title: string,
+  bars: readonly Bar[],
   gateways: readonly Gateway[],
-): Promise<{ single: Results; many: Results }> {
-  const calling = (connections: number): Contender[] =>
-    gateways.map(({ name, port, headers = {}, cpuMs = () => 0 }) => ({
-      name,
-      cpuMs,
-      ports: [port],
-      // One session cannot use the same id twice at a time.
-      walkers: Array.from({ length: connections }, (_, index) => {
-        const id = index + 1
-        const params = { name: 'echo', arguments: { text: 'hello' } }
-        const request = mcpRequest(mcpUrl(port), { id, method: 'tools/call', params }, headers)
-        return {
-          next: () => request,
-          accept: ({ status, body }) =>
-            status === 200 && body.includes('hello') && body.includes(`"id":${id}`),
-        }
-      }),
-    }))
-  const single = await contest(bench.plan, calling(1))
-  return { single, many: await contest(bench.plan, calling(bench.connections)) }
-}
-
-function tables(names: readonly string[], single: Results, many: Results): Figure[] {
+  timeOf: (single: Results, peer: string) => number | Spread,
+): Promise<Figure[]> {
+  const single = await contest(
+    plan,
+    gateways.map((gateway) => calling(gateway, 1)),
+  )
+  const many = await contest(
+    plan,
+    gateways.map((gateway) => calling(gateway, connections)),
+  )
+  const names = gateways.map(({ name }) => name)
   return [
+    ...bars.flatMap(({ peer, time, rate }) => [
+      atMost(time, `${title}, p50, times ${peer}`, timeOf(single, peer), 'x'),
+      atLeast(rate, `calls, 64 at a time, times ${peer}`, many.rate.ratio(ours, peer), 'x'),
+    ]),
     ...listed(single.p50, 'a call, p50', 'ms', names),
     ...listed(many.rate, 'calls, 64 at a time', '/s', names),
   ]
+}
+
+function calling({ name, port, headers = {}, cpuMs = () => 0 }: Gateway, connections: number): Contender {
+  // One session cannot use the same id twice at a time.
+  const walkers = Array.from({ length: connections }, (_, index): Walker => {
+    const id = index + 1
+    const params = { name: 'echo', arguments: { text: 'hello' } }
+    const request = mcpRequest(mcpUrl(port), { id, method: 'tools/call', params }, headers)
+    return {
+      next: () => request,
+      accept: ({ status, body }) => status === 200 && body.includes('hello') && body.includes(`"id":${id}`),
+    }
+  })
+  return { name, cpuMs, ports: [port], walkers }
 }

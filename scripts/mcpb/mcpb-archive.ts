@@ -14,15 +14,6 @@ export interface McpbSource {
   licenseFile: string
 }
 
-/** The extension as a ZIP archive, and what its native modules are for. */
-export interface McpbArchive {
-  archive: Buffer
-  /** Operating systems, by their names in the format. */
-  platforms: readonly string[]
-  /** The systems themselves, such as `linux-x64-gnu`. */
-  systems: readonly string[]
-}
-
 /** In the order of the manifest. */
 const allPlatforms = ['darwin', 'win32', 'linux'] as const
 /** Script in the archive that the client starts. */
@@ -35,8 +26,11 @@ const firstDay = new Date(1980, 0, 1)
 /** What only developers of a package need; licences are kept. */
 const forDevelopers = /\.d\.ts$|\/README[^/]*$/i
 
-/** Packs the extension. Throws if the bridge is not built, or there is no native module. */
-export function packMcpb({ bridge, keychain, parts, licenseFile }: McpbSource): McpbArchive {
+/**
+ * Packs the extension as a ZIP archive. Returns it with the operating systems of its native modules, by their names in the format, and with
+ * the systems themselves, such as `linux-x64-gnu`. Throws if the bridge is not built, or there is no native module.
+ */
+export function packMcpb({ bridge, keychain, parts, licenseFile }: McpbSource) {
   if (!existsSync(join(bridge, 'dist', 'main.mjs')))
     throw new Error('The bridge is not built. Run npm run build.')
   if (parts.length === 0)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const scope = '@napi-rs'
@@ -18,17 +18,11 @@ export const desktopParts: readonly string[] = [
   'win32-x64-msvc',
 ].map((name) => `${scope}/keyring-${name}`)
 
-/** A package entry of `package-lock.json`. */
-export interface LockedPackage {
-  name: string
-  version: string
-  /** Subresource integrity of its archive, one hash. */
-  integrity: string
-}
-
-/** Returns the lockfile's entry for a package of any platform. Throws if it has no hash. */
-export function lockedPackage(lockfile: string, name: string): LockedPackage {
-  const { packages } = JSON.parse(lockfile) as { packages: Record<string, Partial<LockedPackage>> }
+/** Returns the lockfile's entry for a package of any platform, with the one hash of its archive. Throws if it has none. */
+export function lockedPackage(lockfile: string, name: string) {
+  const { packages } = JSON.parse(lockfile) as {
+    packages: Record<string, { version?: string; integrity?: string }>
+  }
   const { version, integrity } = packages[`node_modules/${name}`] ?? {}
   if (version === undefined || integrity === undefined) {
     throw new Error(`package-lock.json does not have ${name}. Run npm install.`)
@@ -42,7 +36,7 @@ export function lockedPackage(lockfile: string, name: string): LockedPackage {
  * the same package, or by default its name and version.
  */
 export function fetchPackage(
-  { name, version, integrity }: LockedPackage,
+  { name, version, integrity }: ReturnType<typeof lockedPackage>,
   folder: string,
   spec = `${name}@${version}`,
 ): string {
@@ -64,11 +58,6 @@ export function fetchPackage(
 /** Returns the folders of the native modules installed for the current platform; none without optional packages. */
 export function installedParts(modules: string): string[] {
   const folder = join(modules, scope)
-  try {
-    return readdirSync(folder)
-      .filter((name) => name.startsWith('keyring-'))
-      .map((name) => join(folder, name))
-  } catch {
-    return []
-  }
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names.filter((name) => name.startsWith('keyring-')).map((name) => join(folder, name))
 }

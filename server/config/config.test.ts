@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
-import { createConfig } from './config.ts'
+import { createConfig } from '../../tests/support/server/config-sample.ts'
 import { type ServerConfig, type Settings, settings } from './setting-table.ts'
 
 const development = { production: false }

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import {
   defaultValues,
   type ParsedSettings,
@@ -14,7 +13,7 @@ import {
   type Settings,
   settings,
 } from './setting-table.ts'
-import { settingsOfObject, type SettingSources } from './setting-source.ts'
+import type { SettingSources } from './setting-source.ts'
 
 /** Checked settings, faulty or not. */
 export interface CheckedSettings {
@@ -25,13 +24,6 @@ export interface CheckedSettings {
   /** Settings whose given text was refused. */
   unusable: ReadonlySet<keyof ServerConfig>
   nameOf: (field: keyof ServerConfig) => string
-}
-
-/** The complete configuration for `given`. Throws {@link ConfigError} with every fault of the settings. */
-export function createConfig(given: Settings, { production }: { production: boolean }): ServerConfig {
-  const { config, problems } = checkSettings(settingsOfObject(given), { production })
-  if (problems.length > 0) throw new ConfigError(problems)
-  return config
 }
 
 /**

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { appSecret, appSettings, sessionUrl } from '../../../tests/support/server/app-fixture.ts'
 import { appUrl } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { createConfig } from '../../config/config.ts'
+import { createConfig } from '../../../tests/support/server/config-sample.ts'
 import { appChecks, probeApp, signInPageChecks } from './app-check.ts'
 import { probe } from './probe.ts'
 

@@ -15,7 +15,7 @@ import {
   startProvider,
 } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
-import { createConfig } from '../../config/config.ts'
+import { createConfig } from '../../../tests/support/server/config-sample.ts'
 import type { Settings } from '../../config/setting-table.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 

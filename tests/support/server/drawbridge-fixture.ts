@@ -1,6 +1,6 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { type App, createApp } from '../../../server/startup/app.ts'
-import { createConfig } from '../../../server/config/config.ts'
+import { createConfig } from './config-sample.ts'
 import type { Settings } from '../../../server/config/setting-table.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
