@@ -7,8 +7,18 @@ import { type EventStream, openEventStream } from '../event-stream.ts'
 import type { Incoming } from '../incoming.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 
-/** The outcome of a request: the result, as an object or as JSON, or an error. */
-type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
+/** JSON with its length in bytes, which is counted once: for a long list that takes as long as sending it. */
+export interface CountedJson {
+  text: string
+  bytes: number
+}
+
+export function counted(text: string): CountedJson {
+  return { text, bytes: Buffer.byteLength(text) }
+}
+
+/** The outcome of a request. */
+type PlainAnswer<Result = CountedJson> = { result: Result } | { error: JsonRpcErrorObject }
 
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
@@ -30,8 +40,15 @@ export interface PlainCall {
 /** Handles one method. Never rejects. */
 export type PlainMethod = (request: PlainRequest) => PlainAnswer | Promise<PlainAnswer>
 
-/** Runs `method` for a client that waits for a JSON response, and returns the response message as JSON. */
-export async function answerSilently({ method, message, request, incoming }: PlainCall): Promise<string> {
+/** Answers a request, or those of a batch, for a client that waits for a JSON response. */
+export async function answerInJson(calls: readonly PlainCall[]): Promise<TextResponse> {
+  const answers = await Promise.all(calls.map(answerSilently))
+  const [only] = answers
+  if (only && answers.length === 1) return jsonResponse(only)
+  return jsonResponse(counted(`[${answers.map(({ text }) => text).join(',')}]`))
+}
+
+async function answerSilently({ method, message, request, incoming }: PlainCall): Promise<CountedJson> {
   const channel: ClientChannel = {
     // Read on demand: the HTTP adapter creates the signal at its first use.
     get signal() {
@@ -53,7 +70,7 @@ export async function answerRequest(given: PlainCall, isStream: boolean): Promis
     message.params,
   )
   if (progressToken === undefined && logLevel === undefined) {
-    return jsonResponse(await answerSilently(given))
+    return answerInJson([given])
   }
   const call = new StreamedCall(request.signal)
   if (isStream) call.open()
@@ -97,17 +114,17 @@ class StreamedCall {
     if (!this.#left.signal.aborted) this.open().send({ jsonrpc: '2.0', method, params })
   }
 
-  async run(work: () => Promise<string>): Promise<Reply> {
+  async run(work: () => Promise<CountedJson>): Promise<Reply> {
     if (this.#clientGone.aborted) this.#leave()
     else this.#clientGone.addEventListener('abort', this.#leave, { once: true })
     if (!this.#left.signal.aborted) void this.#finish(work)
     return this.#response
   }
 
-  async #finish(work: () => Promise<string>): Promise<void> {
+  async #finish(work: () => Promise<CountedJson>): Promise<void> {
     const message = await work()
     this.#clientGone.removeEventListener('abort', this.#leave)
-    this.#stream?.send(message)
+    this.#stream?.send(message.text)
     this.#stream?.end()
     this.#respond(jsonResponse(message))
   }
@@ -124,18 +141,20 @@ function isLogged(level: LoggingLevel, minimum: unknown): boolean {
   return minimumSeverity !== undefined && (logSeverity(level) ?? -1) >= minimumSeverity
 }
 
-function toJson(answer: PlainAnswer, id: JsonRpcId): string {
+function toJson(answer: PlainAnswer, id: JsonRpcId): CountedJson {
   if ('error' in answer) {
     const { code, message, data } = answer.error
-    return JSON.stringify(jsonRpcError(id, code, message, data))
+    return counted(JSON.stringify(jsonRpcError(id, code, message, data)))
   }
-  const result = typeof answer.result === 'string' ? answer.result : JSON.stringify(answer.result)
-  return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
+  const { text, bytes } = answer.result
+  const [before, after] = ['{"result":', `,"jsonrpc":"2.0","id":${JSON.stringify(id)}}`]
+  return { text: `${before}${text}${after}`, bytes: bytes + Buffer.byteLength(before + after) }
 }
 
-/** The HTTP response with a message or batch in JSON. */
-export function jsonResponse(text: string, status = 200): TextResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: text }
+/** The HTTP response with a message or batch. */
+function jsonResponse({ text, bytes }: CountedJson, status = 200): TextResponse {
+  const headers = { 'content-type': 'application/json', 'content-length': String(bytes) }
+  return { status, headers, body: text }
 }
 
 /** The HTTP response with a JSON-RPC error. */
@@ -144,5 +163,5 @@ export function errorResponse(
   { code, message, data }: JsonRpcErrorObject,
   id: JsonRpcId | null,
 ): TextResponse {
-  return jsonResponse(JSON.stringify(jsonRpcError(id, code, message, data)), status)
+  return jsonResponse(counted(JSON.stringify(jsonRpcError(id, code, message, data))), status)
 }

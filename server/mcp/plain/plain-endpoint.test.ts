@@ -13,7 +13,7 @@ import type { ToolModule } from '../tools/tool-module.ts'
 /** Tools with every kind of answer, and with arguments in headers. */
 const module: ToolModule = {
   tools: [
-    { name: 'hello', title: 'Hello', description: 'Greets.', call: () => 'Hello.' },
+    { name: 'hello', title: 'Hello', description: 'Says “Grüezi”.', call: () => 'Hello.' },
     {
       name: 'route',
       inputSchema: {
@@ -85,7 +85,7 @@ const forms: Record<string, [params?: unknown, more?: object]> = {
   'with an unknown revision': [{ _meta: { ...meta, [pv]: '2031-01-01' } }],
   'without capabilities': [{ _meta: { [pv]: '2026-07-28' } }],
   'with a log level': [{ _meta: { ...meta, [logLevel]: 'info' } }],
-  'with a text as id': [{ _meta: meta }, { id: 'a"b' }],
+  'with a text as id': [{ _meta: meta }, { id: 'ä"b' }],
   'with a huge id': [undefined, { id: 2 ** 60 }],
   'with a member too many': [undefined, { extra: 1 }],
 }
@@ -272,9 +272,11 @@ async function seen(
   )
   const text = await response.text()
   const type = response.headers.get('content-type')
+  const length = response.headers.get('content-length')
   return {
     status: response.status,
     type,
+    hasTrueLength: length === null || Number(length) === Buffer.byteLength(text),
     allow: response.headers.get('allow'),
     challenge: response.headers.get('www-authenticate'),
     session: response.headers.get('mcp-session-id'),

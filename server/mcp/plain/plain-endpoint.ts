@@ -6,7 +6,7 @@ import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filt
 import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
-import { answerRequest, answerSilently, errorResponse, jsonResponse, type PlainCall } from './plain-answer.ts'
+import { answerInJson, answerRequest, errorResponse, type PlainCall } from './plain-answer.ts'
 import { paramsFault, dropNulls } from '../request-params.ts'
 import { checkMessage } from './plain-check.ts'
 import { createPlainMethods } from './plain-methods.ts'
@@ -63,8 +63,7 @@ export function createPlainEndpoint(
     }
     const [first] = requests
     if (first && asksForProgress(body)) return answer(callOf(first), true)
-    const answers = await Promise.all(requests.map((message) => answerSilently(callOf(message))))
-    return jsonResponse(answers.length === 1 ? (answers[0] ?? '') : `[${answers.join(',')}]`)
+    return answerInJson(requests.map(callOf))
   }
 
   async function answer(call: PlainCall, isStream: boolean): Promise<Reply> {

@@ -6,7 +6,13 @@ import { type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
+import {
+  counted,
+  type CountedJson,
+  type PlainCallAnswer,
+  type PlainMethod,
+  type PlainRequest,
+} from './plain-answer.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
 import { paramsFault } from '../request-params.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
@@ -33,7 +39,8 @@ export function createPlainMethods(
     const requested = String(message.params?.['protocolVersion'])
     const isSupported = SUPPORTED_PROTOCOL_VERSIONS.includes(requested)
     const protocolVersion = isSupported ? requested : LATEST_PROTOCOL_VERSION
-    return { result: { protocolVersion, capabilities: capabilities(false), serverInfo, ...instructions } }
+    const result = { protocolVersion, capabilities: capabilities(false), serverInfo, ...instructions }
+    return { result: counted(JSON.stringify(result)) }
   }
 
   const call = async (
@@ -86,13 +93,13 @@ export function createPlainMethods(
 
 /** `tools/list`, without the tools that the access rules hide from the caller. */
 function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
-  const resultOf = (shown: readonly Tool[]): string => JSON.stringify({ tools: shown, ...more })
+  const resultOf = (shown: readonly Tool[]): CountedJson => counted(JSON.stringify({ tools: shown, ...more }))
   const all = resultOf(tools.map(({ listing }) => listing))
   const names = tools.map(({ listing, scope }) => ({ name: listing.name, scope }))
   const publicTools = new Set(tools.flatMap(({ listing, isPublic }) => (isPublic ? listing.name : [])))
   // A caller's decision stays the same object until their session or the rules change.
-  const results = new WeakMap<AccessAllowed, string>()
-  const resultFor = (caller: Caller): string => {
+  const results = new WeakMap<AccessAllowed, CountedJson>()
+  const resultFor = (caller: Caller): CountedJson => {
     const { access } = caller
     const shown = tools.flatMap(({ listing, scope }) =>
       offersTool(access, listing.name, scope) ? listing : [],
@@ -123,14 +130,14 @@ function recorded(
       finish?.(end)
       return answer
     }
-    const result = JSON.stringify(answer.result)
-    finish?.({ ...end, responseBytes: Buffer.byteLength(result) })
+    const result = counted(JSON.stringify(answer.result))
+    finish?.({ ...end, responseBytes: result.bytes })
     return { result }
   }
 }
 
 function fixed(result: object): PlainMethod {
-  const json = JSON.stringify(result)
+  const json = counted(JSON.stringify(result))
   return ({ message }) => {
     const fault = paramsFault(message)
     return fault === undefined ? { result: json } : invalidParams(fault)
