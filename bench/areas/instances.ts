@@ -33,6 +33,8 @@ export async function measureInstances(bench: Bench): Promise<Figure[]> {
   const walkers = repeating(bench.connections, callRequest(one.mcpUrl, await connect(one)))
   const { rate, cpu } = await contest(bench.plan, [
     { name: 'one', cpuMs: first.cpuMs, ports: [one.port], walkers },
+    // Alone too, so that its code is compiled as far as that of the first.
+    { name: 'the other', cpuMs: second.cpuMs, ports: [two.port], walkers },
     { name: 'two', cpuMs: () => first.cpuMs() + second.cpuMs(), ports: [one.port, two.port], walkers },
   ])
   const title = 'calls at two instances, times one'
