@@ -30,22 +30,30 @@ export async function holdFiles(
   await until(() => said().includes('held'), said)
 }
 
-/** Holds every file of a folder for 40 of 160 ms, for itself alone: the flag is UV_FS_O_EXLOCK of libuv. */
+/**
+ * Holds every new file of a folder at once for 40 ms, and all of them again and again, for itself alone: the flag is UV_FS_O_EXLOCK of
+ * libuv.
+ */
 const scan = `
   const { closeSync, openSync, readdirSync } = require('node:fs')
   const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-  for (;;) {
+  const seen = new Set()
+  for (let round = 0; ; round++) {
     const found = readdirSync(process.argv[1], { recursive: true, withFileTypes: true })
     const open = found.flatMap((each) => {
+      const path = each.parentPath + '/' + each.name
+      if (!each.isFile() || (round % 20 > 0 && seen.has(path))) return []
       try {
-        return each.isFile() ? [openSync(each.parentPath + '/' + each.name, 0x10000000)] : []
+        const file = openSync(path, 0x10000000)
+        seen.add(path)
+        return [file]
       } catch {
         return []
       }
     })
-    wait(40)
+    wait(open.length > 0 ? 40 : 0)
     open.forEach((file) => closeSync(file))
-    wait(120)
+    wait(open.length > 0 ? 20 : 5)
   }`
 
 /** Starts a program that has each file of a folder open for a moment, again and again, as a virus scanner may. */
