@@ -158,7 +158,8 @@ function removeDrafts(folder: string): void {
     if (!name.endsWith('.tmp')) continue
     const draft = join(folder, name)
     const found = statSync(draft, { throwIfNoEntry: false })
-    if (found !== undefined && found.mtimeMs < Date.now() - abandonedMs) rmSync(draft, { force: true })
+    if (found !== undefined && found.mtimeMs < Date.now() - abandonedMs)
+      whileHeld(process.platform, () => rmSync(draft, { force: true }))
   }
 }
 
