@@ -97,16 +97,19 @@ export function bridgeCases(windowsOf: () => Windows): void {
     expect(remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, codeGrants: 1 })
   })
 
-  it('a bridge in Windows keeps every renewal although another program, such as a virus scanner, holds its files open', async () => {
+  it('a bridge in Windows keeps and logs every renewal although another program, such as a virus scanner, holds its files open', async () => {
     const windows = windowsOf()
     const home = `${windows.home}\\Geprüft`
     const remote = await serve({ auth: true })
-    const bridge = start([remote.url, '--home', home])
+    const bridge = start([remote.url, '--home', home, '--debug'])
     await bridge.initialize()
     scanFiles(windows, home)
     await signIn(bridge)
     // One process renews refused tokens a few times only.
-    const bridges = [bridge, ...Array.from({ length: 3 }, () => start([remote.url, '--home', home]))]
+    const bridges = [
+      bridge,
+      ...Array.from({ length: 3 }, () => start([remote.url, '--home', home, '--debug'])),
+    ]
     await Promise.all(bridges.slice(1).map((each) => each.initialize()))
     for (const round of [1, 2])
       for (const each of bridges) {
@@ -114,6 +117,9 @@ export function bridgeCases(windowsOf: () => Windows): void {
         expect(await echo(each, `renewal ${round}`)).toContain(`renewal ${round}`)
       }
     expect(remote.counters).toMatchObject({ refreshesOk: 8, refreshesReused: 0, codeGrants: 1 })
+    const [log = ''] = filesIn(windows.here(`${home}\\logs`)).values()
+    const processes = [...log.matchAll(/(\d+) token renewal .*: renewed$/gm)].map(([, pid]) => pid)
+    expect(new Set(processes).size, log).toBe(4)
     const { code, stdout, stderr } = await runBridge(windows, ['logout', remote.url, '--home', home])
     expect(code, stdout + stderr).toBe(0)
   })

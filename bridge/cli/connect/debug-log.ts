@@ -1,5 +1,6 @@
 import { appendFileSync, chmodSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { whileHeld } from '@drawbridge/shared/held-file.ts'
 import { makeFolder } from '../../credentials/private-folder.ts'
 import { redactSecrets } from '../../oauth/server-text.ts'
 
@@ -39,7 +40,8 @@ export function createDebugLog(path: string, secrets: readonly string[]): DebugL
       if (isBroken) return
       const line = redact(text, secrets).replaceAll(/[\r\n]+/g, ' ')
       try {
-        append(path, `${new Date().toISOString()} ${process.pid} ${line}\n`)
+        const entry = `${new Date().toISOString()} ${process.pid} ${line}\n`
+        whileHeld(process.platform, () => append(path, entry))
       } catch {
         isBroken = true
       }
