@@ -134,7 +134,7 @@ export const maxMessageBytes: number = 64 * 1024 * 1024
 export async function readBody(
   response: HttpResponse,
   maxBytes: number,
-  received?: (bytes: number) => Promise<void>,
+  received?: (bytes: number) => Promise<void> | undefined,
 ): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()

@@ -111,12 +111,17 @@ function requestHeaders({ headers: given }: HttpRequest, userAgent: string): str
   return [...headers.values()].flat()
 }
 
-/** One request dispatched through undici, and its response. */
+/**
+ * One request dispatched through undici, and its response. Has no function as the value of a field: V8 allocates one that is assigned where it
+ * is written among the objects that live long, and it would keep the response in memory until a full collection.
+ */
 class DispatchedRequest implements Dispatcher.DispatchHandler {
   readonly response: Promise<HttpResponse>
   readonly #url: URL
-  readonly #explain: (cause: unknown) => NetworkError
-  readonly #release: () => void
+  readonly #route: Route
+  readonly #signal: AbortSignal | undefined
+  readonly #onAbort: () => void
+  readonly #limits: NetworkConfig
   #resolve!: (response: HttpResponse) => void
   #reject!: (error: NetworkError) => void
   #controller: Dispatcher.DispatchController | undefined
@@ -125,22 +130,17 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
   #failure: NetworkError | undefined
 
   constructor(request: HttpRequest, url: URL, headers: string[], route: Route, config: NetworkConfig) {
-    const { bodyTimeoutMs = config.bodyTimeoutMs } = request
+    const { signal, method, body = null, bodyTimeoutMs = config.bodyTimeoutMs } = request
     this.#url = url
-    this.#explain = (cause) =>
-      networkError(cause, {
-        url,
-        connected: this.#controller !== undefined,
-        proxy: route.proxy,
-        limits: { ...config, bodyTimeoutMs },
-      })
+    this.#route = route
+    this.#signal = signal
+    this.#limits = { ...config, bodyTimeoutMs }
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
-    const { signal, method, body = null } = request
     const onAbort = (): void => this.#cancel()
-    this.#release = () => signal?.removeEventListener('abort', onAbort)
+    this.#onAbort = onAbort
     signal?.addEventListener('abort', onAbort)
     if (signal?.aborted === true) this.#cancel()
     if (this.#failure !== undefined) return
@@ -205,6 +205,20 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     const error = new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
     this.#fail(error)
     if (!this.#isComplete) this.#controller?.abort(error)
+  }
+
+  #explain(cause: unknown): NetworkError {
+    const connected = this.#controller !== undefined
+    return networkError(cause, {
+      url: this.#url,
+      connected,
+      proxy: this.#route.proxy,
+      limits: this.#limits,
+    })
+  }
+
+  #release(): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort)
   }
 
   #fail(error: NetworkError): void {

@@ -104,7 +104,8 @@ export class RevisionStep {
       return
     }
     const { send } = this.#ports.servers.of('legacy')
-    call.cancel = (notice) => send(notice, discarding)
+    const cancelledByNotice = (notice: WireMessage): Promise<void> => send(notice, discarding)
+    call.cancel = cancelledByNotice
     if (revision.proven === 'legacy') return send(message, context)
     const error = await this.#sendInDoubt(send, message, context, 'legacy')
     if (error === undefined) return

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, type HeldBody } from './body-budget.ts'
 
 describe('BodyBudget', () => {
+  const body = (): HeldBody => ({ heldBytes: 0 })
+  const grown = async (room: Promise<void> | undefined, then: () => void): Promise<void> => {
+    await room
+    then()
+  }
   const megabyte = 1024 * 1024
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
@@ -9,12 +14,12 @@ describe('BodyBudget', () => {
 
   it('one large response may grow beyond 16 MB, and so may small ones', async () => {
     const budget = new BodyBudget()
-    const [first, second, third, small] = [{}, {}, {}, {}]
+    const [first, second, third, small] = [body(), body(), body(), body()]
     const done: string[] = []
     await budget.add(first, 16 * megabyte)
     const later = [
-      budget.add(second, megabyte).then(() => done.push('second')),
-      budget.add(third, 65_537).then(() => done.push('third')),
+      grown(budget.add(second, megabyte), () => done.push('second')),
+      grown(budget.add(third, 65_537), () => done.push('third')),
     ]
     await budget.add(small, 65_536)
     await budget.add(first, megabyte)
@@ -27,12 +32,12 @@ describe('BodyBudget', () => {
 
   it('the next large response grows once the first was delivered; the others wait', async () => {
     const budget = new BodyBudget()
-    const [first, second, third] = [{}, {}, {}]
+    const [first, second, third] = [body(), body(), body()]
     const done: string[] = []
     await budget.add(first, megabyte)
     await budget.add(second, 15 * megabyte)
-    const waiting = [second, third].map((body, index) =>
-      budget.add(body, 2 * megabyte).then(() => done.push(index === 0 ? 'second' : 'third')),
+    const waiting = [second, third].map((each, index) =>
+      grown(budget.add(each, 2 * megabyte), () => done.push(index === 0 ? 'second' : 'third')),
     )
     await turns()
     expect(done).toEqual([])
@@ -45,7 +50,7 @@ describe('BodyBudget', () => {
 
   it('a response whose request has ended no longer counts', async () => {
     const budget = new BodyBudget()
-    const [first, gone] = [{}, {}]
+    const [first, gone] = [body(), body()]
     await budget.add(first, 16 * megabyte)
     const waiting = budget.add(gone, megabyte)
     budget.release(gone)

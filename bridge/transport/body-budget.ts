@@ -3,31 +3,43 @@ const maxHeldBytes = 16 * 1024 * 1024
 /** Shorter bodies are never held back: most are. */
 const smallBytes = 64 * 1024
 
+/** Counts itself, because a `Map` of all bodies would keep the last ones in memory: V8 links its outgrown tables, each to the next. */
+export interface HeldBody {
+  /** Bytes that were read and not yet delivered. */
+  heldBytes: number
+}
+
 /** Bounds the memory of all responses. Beyond the limit, large ones are read one after the other. */
 export class BodyBudget {
-  readonly #held = new Map<object, number>()
+  /** In the order in which they grew. */
+  readonly #large = new Set<HeldBody>()
   #total = 0
   #waiting: (() => void)[] = []
 
-  /** Counts bytes of a body. Resolves when more of it may be read. */
-  async add(body: object, bytes: number): Promise<void> {
-    const held = (this.#held.get(body) ?? 0) + bytes
-    this.#held.set(body, held)
+  /** Counts bytes of a body. Returns a promise if there is no room for more, which resolves when there is. */
+  add(body: HeldBody, bytes: number): Promise<void> | undefined {
+    body.heldBytes += bytes
     this.#total += bytes
-    if (held <= smallBytes) return
-    while (this.#total > maxHeldBytes && this.#firstLarge() !== body && this.#held.has(body))
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (body.heldBytes <= smallBytes) return undefined
+    this.#large.add(body)
+    return this.#total > maxHeldBytes ? this.#roomFor(body) : undefined
   }
 
   /** Releases the bytes of a body that were delivered. */
-  release(body: object): void {
-    this.#total -= this.#held.get(body) ?? 0
-    this.#held.delete(body)
+  release(body: HeldBody): void {
+    this.#total -= body.heldBytes
+    body.heldBytes = 0
+    this.#large.delete(body)
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  #firstLarge(): object | undefined {
-    for (const [body, bytes] of this.#held) if (bytes > smallBytes) return body
-    return undefined
+  async #roomFor(body: HeldBody): Promise<void> {
+    while (this.#total > maxHeldBytes && this.#large.has(body) && !this.#isFirst(body))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  #isFirst(body: HeldBody): boolean {
+    const [first] = this.#large
+    return first === body
   }
 }

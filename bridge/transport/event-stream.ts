@@ -24,7 +24,7 @@ export interface EventReader {
   /** Receives the events in order. While its promise is pending, nothing more is read from the connection. */
   take(event: StreamEvent): void | Promise<void>
   /** Receives the size of each chunk. The next one is read when the promise has resolved. */
-  received?(bytes: number): Promise<void>
+  received?(bytes: number): Promise<void> | undefined
   /** Called after each event; true stops reading. */
   isDone(): boolean
 }

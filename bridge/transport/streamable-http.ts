@@ -1,4 +1,4 @@
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, type HeldBody } from './body-budget.ts'
 import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
 import {
@@ -162,7 +162,8 @@ async function takeRefusal(
 }
 
 /** The responses to a posted message that are still missing. */
-class PostAnswers {
+class PostAnswers implements HeldBody {
+  heldBytes = 0
   readonly #waiting: Set<JsonRpcId>
   readonly #context: Sending
   readonly #budget: BodyBudget
@@ -232,7 +233,7 @@ class PostAnswers {
   }
 
   async #readJson(response: HttpResponse, elsewhere: Elsewhere): Promise<void> {
-    const received = (bytes: number): Promise<void> => this.#budget.add(this, bytes)
+    const received = (bytes: number): Promise<void> | undefined => this.#budget.add(this, bytes)
     const body = await readBody(response, maxMessageBytes, received).catch((error: unknown) => {
       throw error instanceof BodyError ? answerTooLarge() : error
     })
