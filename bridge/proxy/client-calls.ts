@@ -259,10 +259,9 @@ export class PendingCalls implements Step<ClientContext> {
 function withOwnId(answer: WireMessage, { text, envelope }: WireMessage): WireMessage {
   const isRounded =
     envelope.kind === 'request' && Number.isInteger(envelope.id) && !Number.isSafeInteger(envelope.id)
-  const [own, request] = isRounded
-    ? [answer.text, text].map((each) => parseExactJson(each) as JsonObject)
-    : []
-  return own && request ? { ...answer, text: JSON.stringify({ ...own, id: request['id'] }) } : answer
+  if (!isRounded) return answer
+  const [own, request] = [answer.text, text].map((each) => parseExactJson(each) as JsonObject)
+  return { envelope: answer.envelope, text: JSON.stringify({ ...own, id: request?.['id'] }) }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -104,6 +105,35 @@ describe.each(eras)('a %s client of a server of its own era', (era) => {
     expect(to.received.map(({ text }) => text)).toContain(line)
     rig.write({ jsonrpc: '2.0', method: 'notifications/example', params: { x: 1 } })
     await until(() => to.methods().includes('notifications/example'))
+  })
+})
+
+describe('a result of 6 MB', () => {
+  const result = JSON.stringify({ content: [{ type: 'text', text: 'ä€ "a" \\ '.repeat(400_000) }] })
+  const ways: Record<string, (call: Received, text: string) => void> = {
+    'as JSON': (call, text) => call.json(200, text),
+    'as JSON with a line end': (call, text) => call.json(200, `${text}\n`),
+    'as JSON with a byte order mark': (call, text) => call.json(200, `\uFEFF${text}`),
+    compressed: (call, text) => call.json(200, gzipSync(text), { 'Content-Encoding': 'gzip' }),
+    'as an event': (call, text) => void call.events(`data: ${text}\n\n`).end(),
+    'as an event of two lines': (call, text) =>
+      void call.events(`data: {\r\ndata:${text.slice(1)}\r\n\r\n`).end(),
+  }
+
+  it.each(
+    Object.keys(ways).flatMap((way) => ['5', '"ü"', '9007199254740993'].map((id) => [way, id] as const)),
+  )('a result of 6 MB %s is one line, under the id as the client wrote it: %s', async (way, id) => {
+    const line = (named: unknown): string => `{"jsonrpc":"2.0","id":${String(named)},"result":${result}}`
+    const answer = onCall((call) => ways[way]?.(call, line(JSON.stringify(call.body['id']))))
+    const rig = startProxy(await startServer({ handle: answer }))
+    await initialize(rig)
+    const chunks: Buffer[] = []
+    rig.output.on('data', (chunk: Buffer) => void chunks.push(chunk))
+    rig.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"a"}}`)
+    await until(() => chunks.at(-1)?.at(-1) === '\n'.charCodeAt(0))
+    const written = Buffer.concat(chunks).toString()
+    expect(written.indexOf('\n')).toBe(written.length - 1)
+    expect(written.trim().replace('{ ', '{') === line(id)).toBe(true)
   })
 })
 

@@ -223,6 +223,26 @@ describe('createStdio', () => {
     expect(written).toBe(`${message.text}\n`.repeat(2))
   })
 
+  it('messages of one turn of the event loop are one write, and bytes stand for the text', async () => {
+    const writes: string[] = []
+    const output = new Writable({
+      writev(chunks, done) {
+        writes.push(chunks.map(({ chunk }) => String(chunk)).join(''))
+        done()
+      },
+    })
+    const { stdio } = start(new PassThrough(), output)
+    void stdio.write(message)
+    void stdio.write({ ...message, text: 'not written', bytes: Buffer.from('{"ü":1}') })
+    await until(() => writes.length > 0)
+    expect(writes).toEqual([`${message.text}\n{"ü":1}\n`])
+    void stdio.write(message)
+    await until(() => writes.length > 1)
+    void stdio.write(message)
+    await stdio.close()
+    expect(writes.join('')).toBe(`${message.text}\n{"ü":1}\n${message.text}\n${message.text}\n`)
+  })
+
   it('writers wait while the client does not read', async () => {
     const output = new PassThrough({ highWaterMark: 1000 })
     const { stdio } = start(new PassThrough(), output)

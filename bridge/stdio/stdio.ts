@@ -70,12 +70,13 @@ export class Stdio {
   /** Resolves when there is room for the next one. Never rejects: a client that stops reading loses messages. */
   write(message: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
-    // One write for both, without copying a large message.
-    this.#output.cork()
-    this.#output.write(message.text)
-    const hasRoom = this.#output.write('\n')
-    this.#output.uncork()
-    if (hasRoom) return Promise.resolve()
+    // One write for all messages of a turn of the event loop, without copying a large one.
+    if (this.#output.writableCorked === 0) {
+      this.#output.cork()
+      setImmediate(() => this.#output.uncork())
+    }
+    this.#output.write(message.bytes ?? message.text)
+    if (this.#output.write('\n')) return Promise.resolve()
     this.#drained ??= createSignal()
     return this.#drained.given
   }

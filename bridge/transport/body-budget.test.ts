@@ -48,15 +48,16 @@ describe('BodyBudget', () => {
     await Promise.all(waiting)
   })
 
-  it('a response whose request has ended no longer counts', async () => {
+  it('a response whose request has ended no longer counts, and is released once', async () => {
     const budget = new BodyBudget()
-    const [first, gone] = [body(), body()]
-    await budget.add(first, 16 * megabyte)
-    const waiting = budget.add(gone, megabyte)
+    const [first, gone, next] = [body(), body(), body()]
+    await budget.add(first, 17 * megabyte)
+    const waiting = budget.add(gone, 2 * megabyte)
     budget.release(gone)
     await waiting
     budget.release(gone)
+    expect(budget.add(next, 65_537)).toBeInstanceOf(Promise)
     budget.release(first)
-    await budget.add(gone, 16 * megabyte)
+    expect(budget.add(gone, 15 * megabyte)).toBeUndefined()
   })
 })

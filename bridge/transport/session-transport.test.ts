@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -828,6 +829,18 @@ describe('closing', () => {
     expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
     await expect(exchange(transport, call(2))).rejects.toMatchObject({ fault: 'aborted' })
   })
+})
+
+it('an answered message no longer listens for its cancellation, and a cancelled one is not sent', async () => {
+  await open()
+  const cancel = new AbortController()
+  const { signal } = cancel
+  await exchange(transport, list(1), { signal })
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  cancel.abort()
+  const cancelled = { fault: 'aborted', sent: false }
+  await expect(exchange(transport, list(2), { signal })).rejects.toMatchObject(cancelled)
+  expect(server.log().filter((name) => name === 'tools/list')).toEqual(['tools/list'])
 })
 
 it('a transport that has answered is kept, whatever refuses a later message', async () => {

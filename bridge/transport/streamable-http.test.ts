@@ -18,6 +18,49 @@ describe('a large answer', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"a":"${'{\\"[:'.repeat(2_000_000)}"}}`
     expect(readAnswer(Buffer.from(text))).toMatchObject({ envelope: { kind: 'response' }, text })
   })
+
+  const long = 'a'.repeat(4_000_001)
+
+  it.each([
+    ['of a call', `{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"${long}"}]}}`],
+    ['with characters of several bytes', `{"result":{"ü":"${long}€"},"id":"ü\\u00fc","jsonrpc":"2.0"}`],
+    ['that is invalid inside', `{"jsonrpc":"2.0","id":1,"result":[${long}]}`],
+  ])('a large result %s is passed on as it came', (_what, text) => {
+    const bytes = Buffer.from(text)
+    const answer = readAnswer(bytes)
+    const id = text.includes('"id":"ü') ? 'üü' : 1
+    expect(answer.envelope).toEqual({ kind: 'response', id, isError: false })
+    expect(answer.bytes).toBe(bytes)
+    expect(answer.text === text).toBe(true)
+  })
+
+  it.each<[what: string, bytes: string | Buffer, kind: string]>([
+    ['an error', `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"${long}"}}`, 'response'],
+    ['a notification', `{"jsonrpc":"2.0","method":"a","params":{"a":"${long}"}}`, 'notification'],
+    ['a batch', `[{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}}]`, 'batch'],
+    ['a result and an error', `{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"},"error":{}}`, 'invalid'],
+    ['a result without an id', `{"jsonrpc":"2.0","result":{"a":"${long}"}}`, 'invalid'],
+    ['a result that is cut off', `{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}`, 'invalid'],
+    ['in Latin-1', Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"a":"${long}ü"}}`, 'latin1'), 'invalid'],
+  ])('a large message is parsed whole: %s', (_what, bytes, kind) => {
+    const answer = readAnswer(Buffer.from(bytes as string))
+    expect(answer.envelope.kind).toBe(kind)
+    expect(answer.bytes).toBeUndefined()
+  })
+
+  it.each(['\n', '\r', '\r\n'])('a large result with the line end %j becomes one line', (end) => {
+    const text = `{${end}"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}}${end}`
+    const answer = readAnswer(Buffer.from(text))
+    expect(answer.envelope).toEqual({ kind: 'response', id: 1, isError: false })
+    expect(answer.bytes).toBeUndefined()
+    expect(/[\r\n]/.test(answer.text)).toBe(false)
+  })
+
+  it('a large result loses its byte order mark', () => {
+    const answer = readAnswer(Buffer.from(`\uFEFF{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}}`))
+    expect(answer.envelope).toEqual({ kind: 'response', id: 1, isError: false })
+    expect(Buffer.from(answer.bytes ?? answer.text)[0]).toBe('{'.charCodeAt(0))
+  })
 })
 
 describe('requests whose responses come elsewhere', () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { BodyBudget, type HeldBody } from './body-budget.ts'
 import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
@@ -274,12 +275,28 @@ const maxValues = 2_000_000
 
 /** Reads a message of a server. Throws {@link TransportError} `too_large` if parsing it would take too much memory. */
 export function readAnswer(bytes: Buffer): WireMessage {
-  if (bytes.length > 2 * maxValues) {
-    const { containers, members } = structureOf(bytes.toString('latin1'))
-    if (containers + members > maxValues)
-      throw new TransportError('too_large', 'An answer of the server has more than 2,000,000 values.')
+  if (bytes.length <= 2 * maxValues) return readMessage(bytes)
+  const { containers, members, outline } = structureOf(bytes.toString('latin1'))
+  if (containers + members > maxValues)
+    throw new TransportError('too_large', 'An answer of the server has more than 2,000,000 values.')
+  return readLargeResult(bytes, outline) ?? readMessage(bytes)
+}
+
+/**
+ * Reads a result that can be passed on as it came: checks its encoding and its outermost members, but not that what is inside is JSON. Returns
+ * undefined for every other message.
+ */
+function readLargeResult(bytes: Buffer, outline: string): WireMessage | undefined {
+  const { envelope } = readMessage(Buffer.from(outline, 'latin1'))
+  const isResult = outline.startsWith('{') && envelope.kind === 'response' && !envelope.isError
+  if (!isResult || !isUtf8(bytes) || bytes.includes('\n') || bytes.includes('\r')) return undefined
+  return {
+    envelope,
+    bytes,
+    get text() {
+      return bytes.toString()
+    },
   }
-  return readMessage(bytes)
 }
 
 /** Returns whether a response has events as its body. */

@@ -156,6 +156,8 @@ export type Envelope =
 /** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
   readonly text: string
+  /** The same as UTF-8, if that is at hand: written in place of the text. */
+  readonly bytes?: Uint8Array
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
