@@ -10,7 +10,7 @@ import { filesIn, staged } from '../support/bridge/process/stage.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
 import { underLoad } from '../support/under-load.ts'
 import { until } from '../support/until.ts'
-import { scanFiles } from './holders.ts'
+import { holdFiles, scanFiles } from './holders.ts'
 import { launcherIn, runBridge, startWindowsBridge, withClient } from './installed.ts'
 import type { Windows, WindowsOptions } from './wine.ts'
 
@@ -124,7 +124,8 @@ export function bridgeCases(windowsOf: () => Windows): void {
     expect(code, stdout + stderr).toBe(0)
   })
 
-  it('the lock of a bridge that was killed in Windows is free at once', async () => {
+  it('the lock of a bridge that was killed in Windows is free at once, although a program has its file open', async () => {
+    const windows = windowsOf()
     const remote = await serve({ auth: true })
     const first = start([remote.url])
     await first.initialize()
@@ -135,6 +136,13 @@ export function bridgeCases(windowsOf: () => Windows): void {
     await until(() => (remote.counters.requests['POST /token'] ?? 0) === 2, 'the refresh')
     first.kill('SIGKILL')
     await first.over
+    const locks = `${windows.home}\\.drawbridge\\credentials\\locks`
+    const files = readdirSync(windows.here(locks)).map((name) => `${locks}\\${name}`)
+    expect(files.length).toBeGreaterThan(0)
+    await holdFiles(
+      windows,
+      files.map((file) => [file, false]),
+    )
     remote.set({ tokenDelayMs: 0, graceSeconds: 60 })
     const second = start([remote.url])
     await second.initialize()
