@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
 
 /** The case of files that another program has open for longer than a command waits. */
 export function heldCases(windowsOf: () => Windows): void {
-  it('a command in Windows whose file another program has open leaves it as it is, and says what to do', async () => {
+  it('a command in Windows whose file another program has open writes into it if it may, or leaves it as it is and says what to do', async () => {
     const windows = windowsOf()
     const placed = rows.map((row, index) => Object.assign({ folder: `${windows.home}\\Offen ${index}` }, row))
     for (const { folder, file, text } of placed) {

@@ -32,7 +32,8 @@ export function findWine(): WindowsPrograms | undefined {
   const wineserver = findProgram('wineserver')
   const peers = windowsPeers()
   if (wine && wineserver && findProgram('script') && peers) return { wine, wineserver, peers }
-  const missing = wine === undefined ? 'wine (apt install wine)' : 'Node for Windows (npm run peers)'
+  const missing =
+    wine === undefined ? 'wine (apt install wine)' : 'Node and native parts for Windows (npm run peers)'
   process.stderr.write(`skipped: the tests on Windows need ${missing}.\n`)
   return undefined
 }
