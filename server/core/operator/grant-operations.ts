@@ -103,7 +103,7 @@ export interface GrantChoice {
 
 /**
  * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
- * ASCII lower case. Finding an address reads every grant: the store has no index on it. Without a user, returns the client.
+ * ASCII lower case. Without a user, returns the client.
  */
 export async function findOwners({ user, client }: GrantChoice, ports: GrantPorts): Promise<GrantOwner[]> {
   if (user === undefined) return client === undefined ? [] : [{ clientId: client }]
@@ -111,10 +111,12 @@ export async function findOwners({ user, client }: GrantChoice, ports: GrantPort
   const ids = new Set([userIdOf(user, ports.providerIssuer)])
   if (user.includes('@')) {
     const address = lowerCaseAscii(user)
-    for await (const { grant } of readListed(undefined, ports)) {
+    // Waiting ones first: they may become grants meanwhile.
+    for (const { grant } of await listWaiting(undefined, ports)) {
       const { id, email } = grant.user
       if (email !== undefined && lowerCaseAscii(email) === address) ids.add(id)
     }
+    for (const id of await ports.store.findUsers(address)) ids.add(id)
   }
   return [...ids].map((userId) => ({ userId }))
 }

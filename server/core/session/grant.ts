@@ -264,6 +264,8 @@ export interface GrantStore {
   /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
   findGrant(grantId: string): Promise<GrantRecord | undefined>
+  /** Returns the user of each grant with this email address, which is given in ASCII lower case. */
+  findUsers(address: string): Promise<string[]>
   /** The later of two uses of a grant wins, and so does the later {@link TwoAddresses}. Ignores unknown grants. */
   recordGrantUses(uses: readonly GrantUse[]): Promise<void>
   removeAccessToken(accessHash: string): Promise<void>

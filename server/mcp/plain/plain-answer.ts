@@ -7,7 +7,7 @@ import { type EventStream, openEventStream } from '../event-stream.ts'
 import type { Incoming } from '../incoming.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 
-/** JSON with its length in bytes, which is counted once: for a long list that takes as long as sending it. */
+/** JSON with its length in bytes, counted once: for a long list the HTTP adapter would copy it to count it, with each answer. */
 export interface CountedJson {
   text: string
   bytes: number
@@ -141,7 +141,7 @@ function isLogged(level: LoggingLevel, minimum: unknown): boolean {
   return minimumSeverity !== undefined && (logSeverity(level) ?? -1) >= minimumSeverity
 }
 
-function toJson(answer: PlainAnswer, id: JsonRpcId): CountedJson {
+function toJson(answer: PlainAnswer, id: JsonRpcId | null): CountedJson {
   if ('error' in answer) {
     const { code, message, data } = answer.error
     return counted(JSON.stringify(jsonRpcError(id, code, message, data)))
@@ -158,10 +158,6 @@ function jsonResponse({ text, bytes }: CountedJson, status = 200): TextResponse 
 }
 
 /** The HTTP response with a JSON-RPC error. */
-export function errorResponse(
-  status: number,
-  { code, message, data }: JsonRpcErrorObject,
-  id: JsonRpcId | null,
-): TextResponse {
-  return jsonResponse(counted(JSON.stringify(jsonRpcError(id, code, message, data))), status)
+export function errorResponse(status: number, error: JsonRpcErrorObject, id: JsonRpcId | null): TextResponse {
+  return jsonResponse(toJson({ error }, id), status)
 }

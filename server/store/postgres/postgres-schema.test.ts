@@ -148,6 +148,15 @@ it('a database in another encoding is refused: it could not hold every name', as
   await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(/encoding LATIN1; UTF8 is required/)
 })
 
+it('a user is found by an address in a database whose own rules lower other letters than those of ASCII, too', async () => {
+  const rules = `ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' TEMPLATE template0`
+  await server.query(url, `CREATE DATABASE lowering ${rules}`)
+  const store = openStore(server.url('lowering'))
+  const { user } = grantSample('a').grant
+  await addGrant(store, grantSample('a', { user: { ...user, email: 'ÄNN@Example.com' } }))
+  expect(await store.findUsers('Änn@example.com')).toEqual([user.id])
+})
+
 it('an older server than it was tried with is refused, before anything is done there', async () => {
   const asked: unknown[] = []
   const query = (sql: unknown) => {

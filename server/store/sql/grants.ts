@@ -188,6 +188,10 @@ const listGrantsOf = (kind: keyof typeof owner): string =>
   `SELECT ${recordColumns} FROM grants g WHERE ${owner[kind]} = $1 AND ${byId} > $2 ORDER BY ${byId} LIMIT $3`
 const listGrants = { user: listGrantsOf('user'), client: listGrantsOf('client') }
 
+// Lowers ASCII only: in SQLite by default, in Postgres by the collation of the column. An index of Postgres has no room for long texts.
+const selectUsers = `SELECT user_id AS id FROM grants
+  WHERE substr(lower(user_email), 1, 320) = substr($1, 1, 320) AND lower(user_email) = $1`
+
 const selectGrant = `SELECT ${recordColumns} FROM grants g WHERE g.id = $1`
 
 const selectFamily = `SELECT ${recordColumns} FROM grants g WHERE g.family_hash = $1 AND g.family_hash IS NOT NULL`
@@ -206,7 +210,13 @@ export function createGrantReads(
   database: SqlDatabase,
 ): Pick<
   GrantStore,
-  'changeGrant' | 'recordFirstUse' | 'removeAccessToken' | 'findGrantByFamily' | 'listGrants' | 'findGrant'
+  | 'changeGrant'
+  | 'recordFirstUse'
+  | 'removeAccessToken'
+  | 'findGrantByFamily'
+  | 'listGrants'
+  | 'findGrant'
+  | 'findUsers'
 > {
   const first = async (statement: string, key: string): Promise<GrantRecord | undefined> => {
     const [row] = await database.read<GrantRecordRow>(statement, [key])
@@ -222,6 +232,8 @@ export function createGrantReads(
     removeAccessToken: async (accessHash) => void (await database.write(removeAccess, [accessHash])),
     findGrantByFamily: (familyHash) => first(selectFamily, familyHash),
     findGrant: (grantId) => first(selectGrant, grantId),
+    findUsers: async (address) =>
+      (await database.read<{ id: string }>(selectUsers, [address])).map(({ id }) => id),
     async listGrants(of, { after, limit }) {
       const by = of && ownerOf(of)
       const rows = by

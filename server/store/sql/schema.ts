@@ -82,7 +82,7 @@ function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect
      WHERE coalesce(holds_session_until, 0) > 0;
 
    CREATE TABLE grants (
-     ${grantKey}, user_id ${key} NOT NULL, user_sub text NOT NULL, user_email text, user_name text,
+     ${grantKey}, user_id ${key} NOT NULL, user_sub text NOT NULL, user_email ${key}, user_name text,
      client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL, workspace_id text, workspace_name text,
      created_at ${integer} NOT NULL, expires_at ${integer} NOT NULL, ended_at ${integer}, end_reason text, family_hash ${key},
      last_used_at ${integer}, last_address text, last_tool text,
@@ -90,6 +90,7 @@ function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect
      replay_count ${integer}, replayed_at ${integer}, replay_first_address text, replay_address text
    ) ${options({ fill: 80, large: true })};
    CREATE INDEX grants_expiry ON grants (expires_at);
+   CREATE INDEX grants_email ON grants (substr(lower(user_email), 1, 320));
    CREATE INDEX grants_user ON grants ((user_id || ''), (id || ''));
    CREATE INDEX grants_client ON grants ((client_id || ''), (id || ''));
    CREATE INDEX grants_client_live ON grants ((client_id || ''), (id || '')) WHERE coalesce(ended_at, 0) = 0;

@@ -73,6 +73,7 @@ export async function useEverything(store: Store, name: string): Promise<void> {
     { grantId: grant.id, usedAt: start, address: '192.0.2.1', tool: 'whoami', twoAddresses },
   ])
   await store.findGrant(grant.id)
+  await store.findUsers('ann@example.com')
   for (const number of [7, 100_007]) {
     const page = { after: 'g', limit: 3 }
     await store.listGrants(undefined, page)

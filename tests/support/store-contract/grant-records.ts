@@ -123,6 +123,29 @@ function describeLists({ store }: StoreInstances): void {
       expect(await list({ clientId: 'two' }, 'e')).toEqual([])
     })
 
+    it('the store finds the users of an address, in any case of its ASCII letters, ended grants included', async () => {
+      const long = `${'é'.repeat(3000)}@example.com`
+      const addresses = [
+        'ann@example.com',
+        'Ann@Example.COM',
+        'ÄNN@example.com',
+        undefined,
+        long,
+        `${long}.net`,
+      ]
+      for (const [number, email] of addresses.entries())
+        await addGrant(store(), grantSample(`${number}`, { user: { ...person(`${number}`), email } }))
+      await addGrant(store(), grantSample('more', { user: { ...person('0'), email: 'ann@example.com' } }))
+      await store().endGrant('grant 1', 'revoked_by_user', start)
+      const find = async (address: string): Promise<string[]> => (await store().findUsers(address)).toSorted()
+      expect(await find('ann@example.com')).toEqual(['p#0', 'p#0', 'p#1'])
+      expect(await find('Änn@example.com')).toEqual(['p#2'])
+      expect(await find('änn@example.com')).toEqual([])
+      expect(await find('ann@example.co')).toEqual([])
+      expect(await find(long)).toEqual(['p#4'])
+      expect(await find('')).toEqual([])
+    })
+
     it('lists of grants show when and why a grant ended, until it is collected', async () => {
       const a = await addGrant(store(), grantSample('a', { clientId: 'one' }))
       const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))
