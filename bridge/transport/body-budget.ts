@@ -34,12 +34,8 @@ export class BodyBudget {
   }
 
   async #roomFor(body: HeldBody): Promise<void> {
-    while (this.#total > maxHeldBytes && this.#large.has(body) && !this.#isFirst(body))
+    const isFirst = (): boolean => this.#large.values().next().value === body
+    while (this.#total > maxHeldBytes && this.#large.has(body) && !isFirst())
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
-  }
-
-  #isFirst(body: HeldBody): boolean {
-    const [first] = this.#large
-    return first === body
   }
 }

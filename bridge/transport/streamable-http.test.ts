@@ -41,6 +41,11 @@ describe('a large answer', () => {
     ['a result and an error', `{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"},"error":{}}`, 'invalid'],
     ['a result without an id', `{"jsonrpc":"2.0","result":{"a":"${long}"}}`, 'invalid'],
     ['a result that is cut off', `{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}`, 'invalid'],
+    [
+      'with half a character',
+      Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"a":"${long}"}}\u00c3`, 'latin1'),
+      'invalid',
+    ],
     ['in Latin-1', Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"a":"${long}ü"}}`, 'latin1'), 'invalid'],
   ])('a large message is parsed whole: %s', (_what, bytes, kind) => {
     const answer = readAnswer(Buffer.from(bytes as string))

@@ -284,11 +284,11 @@ export function readAnswer(bytes: Buffer): WireMessage {
 
 /**
  * Reads a result that can be passed on as it came: checks its encoding and its outermost members, but not that what is inside is JSON. Returns
- * undefined for every other message.
+ * undefined for every other message; without what is inside, an error is not valid.
  */
 function readLargeResult(bytes: Buffer, outline: string): WireMessage | undefined {
   const { envelope } = readMessage(Buffer.from(outline, 'latin1'))
-  const isResult = outline.startsWith('{') && envelope.kind === 'response' && !envelope.isError
+  const isResult = outline.startsWith('{') && envelope.kind === 'response'
   if (!isResult || !isUtf8(bytes) || bytes.includes('\n') || bytes.includes('\r')) return undefined
   return {
     envelope,
