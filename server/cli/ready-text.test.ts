@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkSettings } from '../config/config.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
@@ -31,7 +32,7 @@ describe('the ready text', () => {
     expect(rowsOf(config)).toEqual({
       Tools: 'whoami and 3 more, 1 scope',
       'Look around': 'curl -i http://localhost:8787/mcp',
-      'Kept in': 'sqlite:.drawbridge/trial.db',
+      'Kept in': `sqlite:${join('.drawbridge', 'trial.db')}`,
       'Mail, codes': 'http://localhost:8788/mail',
     })
     const text = readyText(config, serveModule(config))

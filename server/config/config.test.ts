@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { createConfig } from '../../tests/support/server/config-sample.ts'
@@ -33,7 +34,7 @@ describe('createConfig', () => {
       providerParameters: {},
       cookieName: 'sb-localhost-auth-token',
       allowedOrigins: ['http://localhost:8787', 'http://localhost:8788'],
-      store: { kind: 'sqlite', path: '.drawbridge/trial.db' },
+      store: { kind: 'sqlite', path: join('.drawbridge', 'trial.db') },
       privateUseRedirectUris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
       trustedProxies: [],
       appName: 'Fieldnotes',
@@ -237,8 +238,8 @@ describe('an outside provider', () => {
   })
 
   it.each<[name: string, given: Settings, path: string]>([
-    ['the embedded provider', {}, '.drawbridge/trial.db'],
-    ['Supabase', supabase, '.drawbridge/server.db'],
+    ['the embedded provider', {}, join('.drawbridge', 'trial.db')],
+    ['Supabase', supabase, join('.drawbridge', 'server.db')],
     ['any provider, as given', { ...supabase, store: 'sqlite:x.db' }, 'x.db'],
   ])(
     'the store of a trial is not that of a real provider, which knows none of its tokens: %s',
