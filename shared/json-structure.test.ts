@@ -47,22 +47,3 @@ it.each<[text: string, repeated: boolean]>([
 ])('the JSON %s has a member twice: %s', (text, repeated) => {
   expect(countMembers(JSON.parse(text)) < structureOf(text).members).toBe(repeated)
 })
-
-it.each<[text: string, outline: string]>([
-  ['{"id":1,"a":{"b":[2,{}]}}', '{"id":1,"a":{}}'],
-  ['{"a":["}",{"\\"]":1}],"id":"{"}', '{"a":[],"id":"{"}'],
-  ['[{"a":1}]', '[{}]'],
-  ['{"a":{"b":{}},"c":[]}', ''],
-  ['{"a":1}', ''],
-  ['[[],[],[]]', ''],
-  ['"{[]}"', ''],
-])('the outline of %s is %j', (text, outline) => {
-  expect(structureOf(text).outline).toBe(outline)
-})
-
-it.each(['{"a":{"b":1}', '{"a":{"b":[1', '{"a":{"b":[1]}]'])(
-  'the outline of JSON that is cut off is not JSON: %s',
-  (text) => {
-    expect(() => JSON.parse(structureOf(text).outline)).toThrow(SyntaxError)
-  },
-)

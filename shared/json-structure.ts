@@ -8,11 +8,6 @@ export interface JsonStructure {
   containers: number
   /** Members of all objects, including duplicates. */
   members: number
-  /**
-   * The text without what is inside its only value at the second level: `{"id":1,"a":{}}` of `{"id":1,"a":{"b":[2]}}`. Empty if it has none
-   * there, or several.
-   */
-  outline: string
 }
 
 /**
@@ -21,7 +16,6 @@ export interface JsonStructure {
  */
 export function structureOf(text: string): JsonStructure {
   let [open, depth, containers, members] = [0, 0, 0, 0]
-  let [values, start, end] = [0, 0, 0]
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case quote:
@@ -32,21 +26,16 @@ export function structureOf(text: string): JsonStructure {
         containers += 1
         open += 1
         if (open > depth) depth = open
-        if (open !== 2) break
-        values += 1
-        start = index + 1
         break
       case closeArray:
       case closeObject:
         open -= 1
-        if (open === 1) end = index
         break
       case colon:
         members += 1
     }
   }
-  const outline = values === 1 ? text.slice(0, start) + text.slice(end) : ''
-  return { depth, containers, members, outline }
+  return { depth, containers, members }
 }
 
 /**

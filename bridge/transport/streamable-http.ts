@@ -7,6 +7,7 @@ import {
   errorIn,
   messagesIn,
   readMessage,
+  readMessageText,
   requestIds,
   type JsonRpcId,
   type WireMessage,
@@ -276,20 +277,14 @@ const maxValues = 2_000_000
 /** Reads a message of a server. Throws {@link TransportError} `too_large` if parsing it would take too much memory. */
 export function readAnswer(bytes: Buffer): WireMessage {
   if (bytes.length <= 2 * maxValues) return readMessage(bytes)
-  const { containers, members, outline } = structureOf(bytes.toString('latin1'))
+  // One character for each byte, which is enough to judge a large message and takes half of the memory. It goes on as it came.
+  const latin1 = bytes.toString('latin1')
+  const { containers, members } = structureOf(latin1)
   if (containers + members > maxValues)
     throw new TransportError('too_large', 'An answer of the server has more than 2,000,000 values.')
-  return readLargeResult(bytes, outline) ?? readMessage(bytes)
-}
-
-/**
- * Reads a result that can be passed on as it came: checks its encoding and its outermost members, but not that what is inside is JSON. Returns
- * undefined for every other message; without what is inside, an error is not valid.
- */
-function readLargeResult(bytes: Buffer, outline: string): WireMessage | undefined {
-  const { envelope } = readMessage(Buffer.from(outline, 'latin1'))
-  const isResult = outline.startsWith('{') && envelope.kind === 'response'
-  if (!isResult || !isUtf8(bytes) || bytes.includes('\n') || bytes.includes('\r')) return undefined
+  const { envelope, text } = readMessageText(latin1)
+  const isKnown = envelope.kind === 'response' && /^[ -~]*$/.test(String(envelope.id)) && isUtf8(bytes)
+  if (!isKnown || text !== latin1) return readMessage(bytes)
   return {
     envelope,
     bytes,
