@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest'
 import { createPlainClient } from '../tests/e2e/plain-client.ts'
 import { SoakClient } from './client.ts'
 import { systemAddress } from './http.ts'
-import { createRandom } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import { createTally, type Tally } from './tally.ts'
 
 /** The system's next answers by path; `drop` breaks the connection. The last one repeats. */
@@ -23,7 +23,10 @@ afterEach(() => {
   server.close()
 })
 
-async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<SoakClient> {
+async function startClient(
+  scripts: { token?: Script; mcp?: Script },
+  random: Random = createRandom(1),
+): Promise<SoakClient> {
   tally = createTally()
   slept = 0
   clock = 1e9
@@ -64,7 +67,7 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
     account: { email: 'ada@example.com', password: '' },
     address,
     plain: await createPlainClient(address, { id: 'client' }),
-    random: createRandom(1),
+    random,
     tally,
     sleep: async (ms) => void (slept += ms),
     now: () => clock,
@@ -119,4 +122,18 @@ it('a client of the soak keeps a connection lost once it is lost', async () => {
   expect(client.lost).toContain('400')
   expect(await client.verify()).toContain('400')
   expect(tally.get('grants lost')).toBe(1)
+})
+
+it('a client of the soak sends twenty refreshes at once now and then, and accuses different answers to them', async () => {
+  const client = await startClient({}, { ...createRandom(1), next: () => 0 })
+  await client.run(Date.now() + 100)
+  expect(presented.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 'r0'))
+  expect(tally.get('races')).toBeGreaterThan(0)
+  expect(tally.get('races with several answers')).toBe(tally.get('races'))
+})
+
+it('a client of the soak accuses a refused token that has not expired', async () => {
+  const client = await startClient({ mcp: [{ status: 401 }, 'ok'] })
+  await client.verify()
+  expect(tally.accusations().join()).toContain('a live token was refused')
 })
