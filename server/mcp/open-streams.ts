@@ -138,7 +138,6 @@ class OpenStream {
         this.#reading = this.#source.read()
         const chunk = await Promise.race([this.#reading, late])
         if (chunk === 'late') return this.copy()
-        this.#reading = undefined
         if (chunk === undefined) break
         const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk)
         this.#pass(text)

@@ -179,12 +179,13 @@ describe('a message', () => {
 
   it('a relayed message is passed on with the headers of MCP and none that identifies the client', async () => {
     open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
+    const tracing = { traceparent: '00-1-1-01', tracestate: 'a=1', baggage: 'b=2' }
     answerWith(empty)
     await send(ping, {
       headers: {
         'accept-language': 'de',
         'mcp-protocol-version': '2025-11-25',
-        traceparent: '00-1-1-01',
+        ...tracing,
         authorization: 'Bearer of the client',
         cookie: 'session=1',
         forwarded: 'for=1.1.1.1',
@@ -206,7 +207,7 @@ describe('a message', () => {
       'content-type': 'application/json',
       'accept-language': 'de',
       'mcp-protocol-version': '2025-11-25',
-      traceparent: '00-1-1-01',
+      ...tracing,
       'drawbridge-assertion': 'assertion of ada',
       'x-api-key': 'key of the door',
     })

@@ -48,11 +48,7 @@ export class RelayedStream implements StreamSource {
 
   /** Never rejects. */
   async read(): Promise<string | undefined> {
-    while (!this.#isOver) {
-      const text = await this.#readChunk()
-      if (text !== '') return text
-    }
-    return undefined
+    return this.#isOver ? undefined : this.#readChunk()
   }
 
   cancel(): void {

@@ -50,14 +50,14 @@ export function requestHeaders(
   }
 }
 
-/** Returns the names of MCP's headers in a request, without the session's and those that a message contradicts. */
+/** Returns the names of MCP's headers in a request, without those that its message contradicts. */
 function mcpHeadersOf(given: Headers, body: unknown): string[] {
   // Earlier revisions have no others. To list all headers takes longer than all else here.
   if (!isModern(body)) return [mcpHeader.protocolVersion.toLowerCase()]
   let texts: ReadonlySet<string> | undefined
   const argumentTexts = (): ReadonlySet<string> => (texts ??= argumentTextsOf(body))
   return [...given].flatMap(([name, value]) => {
-    const isOfMcp = name.startsWith('mcp-') && name !== mcpHeader.sessionId.toLowerCase()
+    const isOfMcp = name.startsWith('mcp-')
     return isOfMcp && (!copied.test(name) || saysTheSame(name, value, body, argumentTexts)) ? [name] : []
   })
 }
