@@ -20,15 +20,15 @@ interface Bar {
 }
 const [fastmcp, toolhive] = [peerName('FastMCP'), peerName('ToolHive')]
 const httpBars: readonly Bar[] = [
-  { peer: passThrough, time: 4, rate: 0.5 },
+  { peer: passThrough, time: 3, rate: 0.55 },
   { peer: fastmcp, time: 1, rate: 1 },
-  { peer: toolhive, time: 1.8, rate: 0.9 },
+  { peer: toolhive, time: 1.5, rate: 1 },
 ]
 const [supergateway, mcpProxy] = [peerName('supergateway'), peerName('mcp-proxy')]
 const mcpProxyOfPypi = peerName('mcp-proxy of PyPI')
 const commandBars: readonly Bar[] = [
-  { peer: supergateway, time: 1.9, rate: 0.32 },
-  { peer: mcpProxy, time: 1, rate: 0.6 },
+  { peer: supergateway, time: 1.9, rate: 0.55 },
+  { peer: mcpProxy, time: 1, rate: 1 },
   { peer: mcpProxyOfPypi, time: 1, rate: 1 },
 ]
 

@@ -81,7 +81,7 @@ async function measureThroughput(bridges: Bridges, callers: Caller[], rounds: nu
     return { rate: (callsPerRound / (performance.now() - begin)) * 1000 }
   })
   return [
-    atLeast(2.5, `${width} in flight, ${ours}, times ${reference}`, rate.ratio(ours, reference), 'x'),
+    atLeast(3, `${width} in flight, ${ours}, times ${reference}`, rate.ratio(ours, reference), 'x'),
     ...listed(rate, `${width} in flight`, '/s', [ours, reference, direct]),
   ]
 }
