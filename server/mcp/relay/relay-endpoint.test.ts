@@ -177,6 +177,21 @@ describe('a message', () => {
     expect(await response.text()).toBe(said)
   })
 
+  it.each([
+    ['of 64 Ki characters', 65_536],
+    ['of 64 Ki characters and one', 65_537],
+    ['of 200,000 characters', 200_000],
+  ])('a relayed message %s is passed on whole, with its length in bytes', async (_, length) => {
+    const start = '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"é'
+    const text = `${start}${'x'.repeat(length - start.length - 3)}"}}`
+    answerWith(empty)
+    expect((await send(text)).status).toBe(200)
+    expect(text).toHaveLength(length)
+    expect(got[0]?.body).toBe(text)
+    expect(got[0]?.headers['content-length']).toBe(String(length + 1))
+    expect(got[0]?.headers).not.toHaveProperty('transfer-encoding')
+  })
+
   it('a relayed message is passed on with the headers of MCP and none that identifies the client', async () => {
     open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
     const tracing = { traceparent: '00-1-1-01', tracestate: 'a=1', baggage: 'b=2' }
