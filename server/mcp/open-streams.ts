@@ -133,6 +133,7 @@ class OpenStream {
   async collect(): Promise<string | ReadableStream<Uint8Array>> {
     const { given: late, give } = createSignal<'late'>()
     let timer = setTimeout(give, collectMs, 'late')
+    let hasMessage = false
     try {
       while (!this.#isOver) {
         this.#reading = this.#source.read()
@@ -141,7 +142,8 @@ class OpenStream {
         if (chunk === undefined) break
         const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk)
         this.#pass(text)
-        if (!/^data: ./m.test(text)) continue
+        if (hasMessage || !/^data: ./m.test(text)) continue
+        hasMessage = true
         clearTimeout(timer)
         timer = setTimeout(give, messageWaitMs, 'late')
       }
