@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runAlone } from './command-process.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 // What command lines say is in server/cli/command-line.test.ts.
@@ -26,7 +27,9 @@ it('an error that nothing catches ends the process, without the line of code tha
   const path = join(temporaryFolder(), 'late.mjs')
   const filler = 'x'.repeat(5000)
   writeFileSync(path, `export const tools = []; setTimeout(() => { throw new Error('late') }) // ${filler}`)
-  const { code, stderr } = await runAlone([], { settings: { TOOLS: path } })
+  const port = await freePort()
+  const place = { LISTEN: `127.0.0.1:${port}`, BASE_URL: `http://localhost:${port}` }
+  const { code, stderr } = await runAlone([], { settings: { TOOLS: path, ...place } })
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^Error: late$/m)])
   expect(stderr).not.toContain(filler)
 })
