@@ -102,7 +102,7 @@ it('a client of the soak calls again after 503 and after a lost connection', asy
 
 it.each<[name: string, scripts: { token?: Script; mcp?: Script }, accused: string]>([
   ['a refused refresh', { token: [{ status: 400, body: '{"error":"invalid_grant"}' }] }, 'grants lost'],
-  ['a refused last call', { mcp: [{ status: 401 }] }, 'grants lost'],
+  ['calls that are always refused', { mcp: [{ status: 401 }] }, 'grants lost'],
   ['a server that fails', { mcp: [{ status: 500 }, 'ok'] }, 'wrong answers'],
   ['503 without Retry-After', { mcp: [{ status: 503 }, 'ok'] }, 'wrong answers'],
   [
@@ -136,4 +136,12 @@ it('a client of the soak accuses a refused token that has not expired', async ()
   const client = await startClient({ mcp: [{ status: 401 }, 'ok'] })
   await client.verify()
   expect(tally.accusations().join()).toContain('a live token was refused')
+})
+
+it('a client of the soak accuses nothing when tokens expire before an instance answers, again and again', async () => {
+  const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 1 }
+  const short = { status: 200, body: JSON.stringify(tokens) }
+  const client = await startClient({ token: [short], mcp: [{ status: 401 }, { status: 401 }, 'ok'] })
+  expect(await client.verify()).toBeUndefined()
+  expect(tally.accusations()).toEqual([])
 })

@@ -6,6 +6,8 @@ import { callWhoami, insist, patienceMs, type UserPorts } from './http.ts'
 /** Tokens expire at whole seconds of the server's clock. */
 const clockToleranceMs = 2000
 const grantSeconds = 30 * 86_400
+/** Each may wait for an instance until its token has expired. */
+const maxCalls = 4
 
 /** A person's account in the web app. */
 interface Account {
@@ -112,21 +114,19 @@ export class SoakClient {
     this.given.tally.add('races')
   }
 
-  /** Calls; where the token has expired meanwhile, again with a new one. */
+  /** Calls; where the token has expired before an instance answered, again with a new one. */
   async #call(): Promise<void> {
     if (Date.now() >= this.#expiresAt) await this.#refresh()
-    if (this.lost !== undefined) return
-    let { status, text } = await this.#callOnce()
-    if (status === 401) {
-      if (!this.isOver() && Date.now() < this.#expiresAt - clockToleranceMs)
+    for (let attempt = 1; attempt <= maxCalls && this.lost === undefined; attempt += 1) {
+      const { status, text } = await this.#callOnce()
+      if (status === 200 && text.includes(`"You are ${this.given.account.email}."`)) return
+      if (status !== 401) return this.#accuse(`a call answered ${status}: ${text}`)
+      if (!this.isOver() && Date.now() < this.#expiresAt - clockToleranceMs) {
         this.#accuse(`a live token was refused: ${text}`)
+        if (attempt === maxCalls) return this.#lose(`live tokens were refused: ${text}`)
+      }
       await this.#refresh()
-      if (this.lost !== undefined) return
-      ;({ status, text } = await this.#callOnce())
     }
-    if (status === 401) this.#lose(`a call with a new token answered 401: ${text}`)
-    else if (status !== 200 || !text.includes(`"You are ${this.given.account.email}."`))
-      this.#accuse(`a call answered ${status}: ${text}`)
   }
 
   #callOnce(): Promise<{ status: number; text: string }> {
